@@ -1,0 +1,1 @@
+"""The contracts of Tiltyard: what is read, written and agreed between the rooms."""

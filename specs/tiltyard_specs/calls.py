@@ -1,0 +1,42 @@
+"""One metered model call, as the gateway writes it to calls.jsonl."""
+
+from typing import Literal
+
+from tiltyard_specs.base import Model
+from tiltyard_specs.usage import Usage
+
+Wire = Literal["anthropic", "openai-responses", "openai-chat", "gemini"]
+
+
+class Call(Model):
+    """One request of an agent to a model, billable or refused."""
+
+    index: int
+    """Ordinal within the attempt, from 1."""
+    started_at: str
+    """RFC 3339, UTC."""
+    wire: Wire | None
+    """Which API the request spoke; None for a refused path."""
+    method: str
+    path: str
+    role: str | None
+    """The model that the agent asked for."""
+    model: str | None
+    """The model that the provider says it ran."""
+    stream: bool
+    status: int | None
+    """HTTP status passed to the agent; None when the agent hung up before one came."""
+    outcome: Literal["ok", "error", "cut", "hung_up", "refused", "free"]
+    """free: a known uncounted path; refused: nothing was sent on; cut: the provider broke off a stream."""
+    usage: Usage | None
+    """As the provider reported it; None when it reported none."""
+    cost_usd: float | None
+    """From the price table; None when the price or the usage is unknown."""
+    seconds: float
+    first_byte_seconds: float | None
+    tools: tuple[str, ...] = ()
+    """Names of the tools that the request offered: what of the arm reached the model."""
+    session: str | None = None
+    """The agent's own session id, where it sends one."""
+    message: str | None = None
+    """The provider's error text, redacted and cut to 500 characters."""
