@@ -1,0 +1,179 @@
+"""One attempt at one run, from the container's start to its record."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+
+import docker.errors
+import requests
+from tiltyard_gateway.client import RunMeter, RunTicket
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record import RunRecord, Score
+
+from tiltyard_runner.agent_process import AgentEnd, ExecProcess, MainProcess, Watch, output_files
+from tiltyard_runner.agents import AgentAdapter, AgentOutput, AgentTask, Launch, adapter_for
+from tiltyard_runner.answers import score_answer
+from tiltyard_runner.container import HOME, Container, ContainerPlan, FileToPut
+from tiltyard_runner.errors import InfraError, SetupError
+from tiltyard_runner.grading.grade import Grade, grade, tree_owner
+from tiltyard_runner.job import Job, Place
+from tiltyard_runner.metering import Metering
+from tiltyard_runner.recording import Ran, build_record
+from tiltyard_runner.setup import run_setup
+from tiltyard_runner.verdict import Facts, decide
+
+_ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError, InfraError)
+_FREE = frozenset({"free", "refused"})
+
+
+def execute(job: Job, attempt: int, place: Place, folder: Path) -> RunRecord:
+    """Run the agent once, grade what it left, and say how it ended.
+
+    Args:
+        job: The run.
+        attempt: Its ordinal, from 1.
+        place: The slot.
+        folder: An existing empty folder that gets prompt.txt, raw.out, raw.err, calls.jsonl, patch.diff
+            and verify.log.
+
+    Returns:
+        The record, not yet written anywhere. Errors of the engine become the outcome `infra`, a failed setup
+        becomes `setup_failed`: neither is raised.
+    """
+    life = _Attempt(job, attempt, place, folder)
+    return life.run()
+
+
+class _Attempt:
+    def __init__(self, job: Job, attempt: int, place: Place, folder: Path) -> None:
+        self._job = job
+        self._attempt = attempt
+        self._place = place
+        self._folder = folder
+        self._adapter: AgentAdapter = adapter_for(job.kind)
+        self._placebo = f"sk-placebo-{token_hex(16)}"
+        self._started = datetime.now(UTC)
+        self._clock = time.monotonic()
+        self._metering: Metering | None = None
+
+    def run(self) -> RunRecord:
+        (self._folder / "prompt.txt").write_text(self._job.task.prompt, encoding="utf-8")
+        try:
+            return self._record(self._through_the_container())
+        except SetupError as error:
+            outcome = Outcome.CANCELLED if self._place.stop.is_set() else Outcome.SETUP_FAILED
+            return self._lost(outcome, str(error))
+        except _ENGINE_ERRORS as error:
+            outcome = Outcome.CANCELLED if self._place.stop.is_set() else Outcome.INFRA
+            return self._lost(outcome, str(error))
+
+    def _through_the_container(self) -> Ran:
+        job, place = self._job, self._place
+        launch = self._adapter.launch(self._task())
+        ticket = RunTicket(
+            run_id=job.identity.run_id,
+            attempt=self._attempt,
+            placebo_key=self._placebo,
+            calls_path=self._folder / "calls.jsonl",
+            upstreams=dict(job.upstreams),
+        )
+        with Metering(place.gateway, place.slot.name, ticket) as self._metering:
+            with Container(place.client, self._plan(launch)) as container:
+                end = self._agent(container, launch)
+                # Read after the kill, so that calls under way at the end are counted.
+                meter = self._metering.end()
+                return self._graded(container, end, meter)
+
+    def _task(self) -> AgentTask:
+        return replace(self._job.task, placebo_key=self._placebo)
+
+    def _plan(self, launch: Launch) -> ContainerPlan:
+        job, place = self._job, self._place
+        identity = job.identity
+        return ContainerPlan(
+            image=job.image,
+            argv=("sleep", "infinity") if job.setup else launch.argv,
+            labels=place.owner.labels(
+                trial=identity.trial, role="run", run=identity.run_id, attempt=self._attempt
+            ),
+            bounds=job.bounds,
+            env=self._env(launch),
+            network=place.slot.network(),
+        )
+
+    @staticmethod
+    def _env(launch: Launch) -> Mapping[str, str]:
+        return {"HOME": HOME, "TMPDIR": "/tmp", "TERM": "dumb", **launch.env}  # noqa: S108
+
+    def _agent(self, container: Container, launch: Launch) -> AgentEnd:
+        job = self._job
+        container.put(FileToPut(file.path, file.content, file.mode) for file in launch.files)
+        with output_files(self._folder, job) as files:
+            watch = Watch(job, self._place, container)
+            if not job.setup:
+                return watch.run(MainProcess(container, files), files)
+            container.start()
+            self._setup(container)
+            argv, env = launch.argv, dict(self._env(launch))
+            return watch.run(ExecProcess(container, files, argv, env), files)
+
+    def _setup(self, container: Container) -> None:
+        job, place = self._job, self._place
+        log = self._folder / "setup.log"
+        if job.parallel_setup:
+            run_setup(container, job, user=tree_owner(job), log=log, stop=place.stop)
+            return
+        with place.setup_lock:
+            run_setup(container, job, user=tree_owner(job), log=log, stop=place.stop)
+
+    def _graded(self, container: Container, end: AgentEnd, meter: RunMeter) -> Ran:
+        job = self._job
+        output = AgentOutput(
+            stdout=self._folder / "raw.out",
+            stderr=self._folder / "raw.err",
+            exit_code=end.exit_code,
+            timed_out=end.timed_out,
+        )
+        result = self._adapter.parse(output)
+        wanted = not (end.cancelled or end.broken) and (job.task.edits or job.key.verify is not None)
+        found = grade(self._place, job, container, self._folder) if wanted else Grade()
+        return Ran(end=end, result=result, grade=found, meter=meter)
+
+    def _score(self, answer: str | None) -> Score | None:
+        key = self._job.key
+        if not key.expect and not key.forbid:
+            return None
+        return score_answer(answer, key.expect, key.forbid, key.min_recall)
+
+    def _record(self, ran: Ran) -> RunRecord:
+        job = self._job
+        score = self._score(ran.result.answer)
+        missing = self._adapter.missing_treatment(job.task, ran.result, ran.meter.calls)
+        facts = Facts(
+            end=ran.end,
+            result=ran.result,
+            grade=ran.grade,
+            score=score,
+            missing=tuple(missing),
+            must_be_metered=self._adapter.provider is not None,
+            metered_calls=sum(call.outcome not in _FREE for call in ran.meter.calls),
+            edits=job.task.edits,
+        )
+        outcome, reason = decide(facts)
+        return build_record(
+            job, self._attempt, self._place.node, started=self._started, seconds=self._elapsed(),
+            outcome=outcome, reason=reason, ran=ran, score=score, missing=tuple(missing),
+        )  # fmt: skip
+
+    def _lost(self, outcome: Outcome, reason: str) -> RunRecord:
+        """The record of an attempt that has no verdict; what it spent stands in it all the same."""
+        return build_record(
+            self._job, self._attempt, self._place.node, started=self._started, seconds=self._elapsed(),
+            outcome=outcome, reason=reason, meter=self._metering.end() if self._metering else None,
+        )  # fmt: skip
+
+    def _elapsed(self) -> float:
+        return round(time.monotonic() - self._clock, 3)

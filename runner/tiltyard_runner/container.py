@@ -1,0 +1,245 @@
+"""One throwaway container: hardened when made, always removed, driven through the engine's API alone."""
+
+import io
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import docker
+
+from tiltyard_runner.reaper import remove
+
+AGENT_UID = 1000
+ROOT_UID = 0
+HOME = "/home/agent"
+WORKSPACE = "/workspace"
+_NOFILE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What the container may use."""
+
+    cpus: float
+    """CPU cores."""
+    memory: int
+    """Bytes; swap is not added to it."""
+    pids: int
+    disk: int
+    """Bytes of one file; the sum is watched while the container runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPlan:
+    """Everything that `Container` needs to make one."""
+
+    image: str
+    argv: tuple[str, ...]
+    labels: Mapping[str, str]
+    bounds: Bounds | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    user: int = AGENT_UID
+    workdir: str = WORKSPACE
+    network: str = "none"
+    """`none`, `bridge`, or `container:<id>`."""
+    binds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileToPut:
+    """A file to place in a container."""
+
+    path: str
+    """Absolute path in the container."""
+    content: bytes
+    mode: int = 0o644
+    uid: int = AGENT_UID
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a container stands, as the engine says."""
+
+    running: bool
+    exit_code: int
+    oom_killed: bool
+    error: str
+
+
+class Container:
+    """A container that exists from `__enter__` and is removed at `__exit__`, whatever happens between."""
+
+    def __init__(self, client: docker.DockerClient, plan: ContainerPlan) -> None:
+        self._client = client
+        self._plan = plan
+        self.id = ""
+
+    def __enter__(self) -> Self:
+        plan = self._plan
+        created = self._client.api.create_container(
+            image=plan.image,
+            entrypoint=[plan.argv[0]],
+            command=list(plan.argv[1:]),
+            user=f"{plan.user}:{plan.user}",
+            working_dir=plan.workdir,
+            environment=dict(plan.env),
+            labels=dict(plan.labels),
+            stdin_open=False,
+            host_config=self._host_config(),
+        )
+        self.id = created["Id"]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Errors here must not turn a graded run into an infra loss: the reaper gets what stays.
+        try:
+            remove(self._client, self.id)
+        except docker.errors.DockerException:
+            if error is None:
+                return
+        except OSError:
+            return
+
+    def _host_config(self) -> dict[str, Any]:
+        plan = self._plan
+        options: dict[str, Any] = {
+            "network_mode": plan.network,
+            "cap_drop": ["ALL"],
+            "security_opt": ["no-new-privileges:true"],
+            "init": True,
+            "log_config": {"Type": "none", "Config": {}},
+            "binds": list(plan.binds),
+            "restart_policy": {"Name": "no"},
+        }
+        ulimits = [docker.types.Ulimit(name="nofile", soft=_NOFILE, hard=_NOFILE)]
+        if plan.bounds is not None:
+            bounds = plan.bounds
+            ulimits += [
+                docker.types.Ulimit(name="fsize", soft=bounds.disk, hard=bounds.disk),
+                docker.types.Ulimit(name="core", soft=0, hard=0),
+            ]
+            options |= {
+                "nano_cpus": int(bounds.cpus * 1e9),
+                "mem_limit": bounds.memory,
+                "memswap_limit": bounds.memory,
+                "pids_limit": bounds.pids,
+            }
+        config: dict[str, Any] = self._client.api.create_host_config(ulimits=ulimits, **options)
+        return config
+
+    def start(self) -> None:
+        """Start the main process."""
+        self._client.api.start(self.id)
+
+    def attach(self) -> Iterator[tuple[bytes | None, bytes | None]]:
+        """The main process's output as (stdout, stderr) chunks until it ends; call before `start`."""
+        stream: Iterator[tuple[bytes | None, bytes | None]] = self._client.api.attach(
+            self.id, stdout=True, stderr=True, stream=True, logs=False, demux=True
+        )
+        return stream
+
+    def kill(self, signal: str = "SIGKILL") -> None:
+        """Signal the main process; a container that has ended is left as it is."""
+        try:
+            self._client.api.kill(self.id, signal)
+        except docker.errors.APIError as error:
+            if error.status_code not in {404, 409}:
+                raise
+
+    def state(self) -> State:
+        """How it stands now."""
+        state = self._client.api.inspect_container(self.id)["State"]
+        return State(
+            running=bool(state["Running"]),
+            exit_code=int(state["ExitCode"]),
+            oom_killed=bool(state.get("OOMKilled")),
+            error=str(state.get("Error") or ""),
+        )
+
+    def layer_bytes(self) -> int | None:
+        """Size of the writable layer as the engine reports it, or None where it does not."""
+        rows = self._client.api.containers(all=True, size=True, filters={"id": self.id})
+        size = rows[0].get("SizeRw") if rows else None
+        return None if size is None else int(size)
+
+    def put(self, files: Iterable[FileToPut]) -> None:
+        """Write files into the container's file system, running or not."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for file in files:
+                for folder in _own_folders(file):
+                    archive.addfile(folder)
+                archive.addfile(_member(file), io.BytesIO(file.content))
+        self._client.api.put_archive(self.id, "/", buffer.getvalue())
+
+    def put_archive(self, path: str, chunks: Iterable[bytes]) -> None:
+        """Unpack a tar stream below `path`, which exists."""
+        self._client.api.put_archive(self.id, path, chunks)
+
+    def get_archive(self, path: str) -> Iterator[bytes]:
+        """A tar stream of `path`."""
+        stream, _ = self._client.api.get_archive(self.id, path, chunk_size=1 << 20)
+        chunks: Iterator[bytes] = stream
+        return chunks
+
+    def run(
+        self, argv: Sequence[str], *, user: int, env: Mapping[str, str] | None = None, workdir: str = WORKSPACE
+    ) -> "Exec":
+        """Start a further process in the running container."""
+        created = self._client.api.exec_create(
+            self.id,
+            list(argv),
+            stdin=False,
+            user=f"{user}:{user}",
+            environment=dict(env or {}),
+            workdir=workdir,
+        )
+        return Exec(self._client, created["Id"])
+
+
+class Exec:
+    """A further process in a running container."""
+
+    def __init__(self, client: docker.DockerClient, exec_id: str) -> None:
+        self._client = client
+        self._id = exec_id
+
+    def stream(self) -> Iterator[tuple[bytes | None, bytes | None]]:
+        """Start it; its output as (stdout, stderr) chunks. A child may hold it open after the process ended."""
+        stream: Iterator[tuple[bytes | None, bytes | None]] = self._client.api.exec_start(
+            self._id, stream=True, demux=True
+        )
+        return stream
+
+    def output(self) -> tuple[int, bytes]:
+        """Start it and wait: exit code and combined output."""
+        out: bytes = self._client.api.exec_start(self._id)
+        return self.exit_code() or 0, out
+
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        code: int | None = self._client.api.exec_inspect(self._id)["ExitCode"]
+        return code
+
+
+def _member(file: FileToPut) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(file.path.lstrip("/"))
+    info.size = len(file.content)
+    info.mode = file.mode
+    info.uid = info.gid = file.uid
+    return info
+
+
+def _own_folders(file: FileToPut) -> Iterator[tarfile.TarInfo]:
+    """The folders of a file in HOME: the engine would make missing ones as root, where the CLI cannot write."""
+    parts = file.path.removeprefix(HOME + "/").split("/") if file.path.startswith(HOME + "/") else []
+    for depth in range(1, len(parts)):
+        info = tarfile.TarInfo("/".join([HOME.lstrip("/"), *parts[:depth]]))
+        info.type = tarfile.DIRTYPE
+        info.mode = 0o755
+        info.uid = info.gid = file.uid
+        yield info

@@ -1,0 +1,111 @@
+"""Carries the agent's working tree into a pristine container as one tar stream, made harmless on the way.
+
+Nothing is unpacked on the host. Ownership, modes and times are set anew; the agent's `.git`, device files,
+fifos and sockets stay behind; nothing can be written through a symbolic link.
+"""
+
+import io
+import tarfile
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+_BLOCK = tarfile.BLOCKSIZE
+_COPY = 1 << 20
+
+
+class ChunkReader(io.RawIOBase):
+    """Makes a file of a stream of chunks, for tarfile's streaming mode."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes; empty at the end."""
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return b""
+            self._rest = chunk
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
+
+
+class TreeArchive:
+    """A filter over the archive of a working tree.
+
+    Args:
+        chunks: The tar stream of the tree, its members below one folder.
+        folder: The name that this folder gets.
+        uid: The owner that everything gets.
+    """
+
+    def __init__(self, chunks: Iterable[bytes], *, folder: str, uid: int) -> None:
+        self._reader = tarfile.open(  # noqa: SIM115  # a stream without end of its own
+            fileobj=ChunkReader(chunks), mode="r|", errors="surrogateescape"
+        )
+        self._folder = folder
+        self._uid = uid
+        self._links: set[str] = set()
+        self._kept: set[str] = set()
+        self.left_out: list[str] = []
+        """Paths of what cannot be carried: device files, fifos, sockets."""
+
+    def chunks(self) -> Iterator[bytes]:
+        """The new tar stream."""
+        for parent in reversed(PurePosixPath(self._folder).parents[:-1]):
+            yield self._folder_header(str(parent))
+        for member in self._reader:
+            name = _inner(member.name)
+            if self._passes(member, name):
+                self._kept.add(name)
+                yield self._header(member, name)
+                if member.isreg():
+                    yield from self._content(member)
+        yield bytes(2 * _BLOCK)
+
+    def _passes(self, member: tarfile.TarInfo, name: str) -> bool:
+        parts = PurePosixPath(name).parts
+        if ".git" in parts or any(str(parent) in self._links for parent in PurePosixPath(name).parents):
+            return False
+        if member.issym():
+            self._links.add(name)
+            return True
+        if member.islnk():
+            return _inner(member.linkname) in self._kept
+        if not (member.isreg() or member.isdir()):
+            self.left_out.append(name)
+            return False
+        return True
+
+    def _header(self, member: tarfile.TarInfo, name: str) -> bytes:
+        info = tarfile.TarInfo(f"{self._folder}/{name}" if name else self._folder)
+        info.type = tarfile.REGTYPE if member.isreg() else member.type
+        info.size = member.size if member.isreg() else 0
+        info.linkname = f"{self._folder}/{_inner(member.linkname)}" if member.islnk() else member.linkname
+        info.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+        info.uid = info.gid = self._uid
+        return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
+
+    def _folder_header(self, name: str) -> bytes:
+        info = tarfile.TarInfo(name)
+        info.type, info.mode = tarfile.DIRTYPE, 0o755
+        info.uid = info.gid = self._uid
+        return info.tobuf(tarfile.GNU_FORMAT)
+
+    def _content(self, member: tarfile.TarInfo) -> Iterator[bytes]:
+        file = self._reader.extractfile(member)
+        assert file is not None  # noqa: S101  # isreg() was asked
+        left = member.size
+        while left:
+            chunk = file.read(min(_COPY, left))
+            if not chunk:
+                raise tarfile.ReadError(f"the engine's archive ends inside {member.name!r}")
+            left -= len(chunk)
+            yield chunk
+        yield bytes(-member.size % _BLOCK)
+
+
+def _inner(name: str) -> str:
+    """The path below the archive's one top folder; empty for the folder itself."""
+    return name.strip("/").partition("/")[2]

@@ -1,0 +1,176 @@
+"""Grades one run in a pristine container of the same arm image.
+
+The agent's container has ended by then. Its working tree is read from outside as one archive and compared with
+git data that the agent never touched; only then do the hidden files appear, and `verify` runs without network.
+"""
+
+import hashlib
+import json
+import tarfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pathspec
+from tiltyard_specs.record import PatchFact, VerifyResult
+
+from tiltyard_runner.container import AGENT_UID, ROOT_UID, WORKSPACE, Container, ContainerPlan, FileToPut
+from tiltyard_runner.errors import GradingError
+from tiltyard_runner.grading.archive import ChunkReader, TreeArchive
+from tiltyard_runner.job import Job, Place
+from tiltyard_runner.output import Drain, OutputFiles
+from tiltyard_runner.setup import run_setup
+
+_WORK = "/tmp/tiltyard"  # noqa: S108  # a path in the container
+_SCRIPT = "/tmp/tiltyard-tree.py"  # noqa: S108
+_SCRIPT_SOURCE = Path(__file__).with_name("tree.py")
+_TICK = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """What grading found."""
+
+    patch: PatchFact | None = None
+    tampered: tuple[str, ...] = ()
+    verify: VerifyResult | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def tree_owner(job: Job) -> int:
+    """Who owns the working tree, and so runs setup and verify: root, without capabilities, unless edits are on."""
+    return AGENT_UID if job.task.edits else ROOT_UID
+
+
+def grade(place: Place, job: Job, agent: Container, folder: Path) -> Grade:
+    """Compare, check protected paths, verify.
+
+    Args:
+        place: Where it happens.
+        job: The run.
+        agent: The agent's container, ended and not yet removed.
+        folder: Gets patch.diff and verify.log.
+
+    Raises:
+        GradingError: The pristine container could not do its part; never the agent's doing.
+    """
+    with Container(place.client, _pristine(place, job)) as pristine:
+        session = _Session(place, job, pristine, folder)
+        return session.run(agent)
+
+
+def _pristine(place: Place, job: Job) -> ContainerPlan:
+    return ContainerPlan(
+        image=job.image,
+        argv=("sleep", "infinity"),
+        labels=place.owner.labels(trial=job.identity.trial, role="grader", run=job.identity.run_id),
+        bounds=job.bounds,
+        user=ROOT_UID,
+    )
+
+
+class _Session:
+    def __init__(self, place: Place, job: Job, pristine: Container, folder: Path) -> None:
+        self._place = place
+        self._job = job
+        self._pristine = pristine
+        self._folder = folder
+        self._owner = tree_owner(job)
+        self._warnings: list[str] = []
+
+    def run(self, agent: Container) -> Grade:
+        """All steps, in order."""
+        job = self._job
+        self._pristine.put([FileToPut(_SCRIPT, _SCRIPT_SOURCE.read_bytes(), uid=self._owner)])
+        if job.task.edits:
+            self._bring(agent)
+        self._pristine.start()
+        if job.setup:
+            run_setup(self._pristine, job, user=self._owner, log=self._folder / "verify.log", stop=self._place.stop)
+        patch, tampered = self._compare() if job.task.edits else (None, ())
+        verify = None
+        if job.key.verify is not None and not tampered:
+            verify = self._verify(job.key.verify)
+        return Grade(patch=patch, tampered=tampered, verify=verify, warnings=tuple(self._warnings))
+
+    def _bring(self, agent: Container) -> None:
+        archive = TreeArchive(agent.get_archive(WORKSPACE), folder="tiltyard/new", uid=self._owner)
+        try:
+            self._pristine.put_archive("/tmp", archive.chunks())  # noqa: S108
+        except tarfile.TarError as error:
+            raise GradingError(f"the working tree could not be read from the container: {error}") from error
+        if archive.left_out:
+            names = ", ".join(_printable(name) for name in archive.left_out[:5])
+            self._warnings.append(f"{len(archive.left_out)} device files, fifos or sockets were left out: {names}")
+
+    def _compare(self) -> tuple[PatchFact, tuple[str, ...]]:
+        found = self._script("compare", _WORK)
+        path = self._folder / "patch.diff"
+        digest, size = self._fetch(f"{_WORK}/patch.diff", path)
+        touched = [str(name) for name in found["touched"]]
+        protected = pathspec.PathSpec.from_lines("gitwildmatch", self._job.key.protect)
+        tampered = [name for name in [*touched, *found["ignored"]] if protected.match_file(name)]
+        fact = PatchFact(files=tuple(_printable(name) for name in touched), bytes=size, sha256=digest)
+        return fact, tuple(_printable(name) for name in tampered)
+
+    def _fetch(self, source: str, target: Path) -> tuple[str, int]:
+        digest, size = hashlib.sha256(), 0
+        reader = ChunkReader(self._pristine.get_archive(source))
+        with tarfile.open(fileobj=reader, mode="r|") as archive, target.open("wb") as file:
+            for member in archive:
+                content = archive.extractfile(member)
+                while content is not None and (chunk := content.read(1 << 20)):
+                    file.write(chunk)
+                    digest.update(chunk)
+                    size += len(chunk)
+        return digest.hexdigest(), size
+
+    def _script(self, *arguments: str) -> Any:
+        argv = ["python3", "-I", _SCRIPT, *arguments]
+        code, output = self._pristine.run(argv, user=self._owner, workdir="/").output()
+        text = output.decode(errors="replace")
+        if code:
+            raise GradingError(f"comparing the trees failed with exit code {code}: {text.strip()[-500:]}")
+        return json.loads(text)
+
+    def _verify(self, command: str) -> VerifyResult:
+        hidden = self._job.key.hidden
+        self._script("adopt", _WORK, *hidden)
+        self._pristine.put(FileToPut(f"{WORKSPACE}/{path}", body, uid=self._owner) for path, body in hidden.items())
+        argv = ("sh", "-c", command)
+        process = self._pristine.run(argv, user=self._owner, env=self._job.trial_env)
+        began = time.monotonic()
+        log = self._folder / "verify.log"
+        with OutputFiles(log, log, self._job.output_limit) as files:
+            drain = Drain(process.stream(), files)
+            drain.start()
+            timed_out = not self._ended(drain, process.exit_code, began + self._job.timeout)
+        code = None if timed_out else process.exit_code()
+        return VerifyResult(
+            command=command,
+            exit_code=code,
+            passed=code == 0,
+            seconds=round(time.monotonic() - began, 3),
+            timed_out=timed_out,
+        )
+
+    def _ended(self, drain: Drain, exit_code: Callable[[], int | None], deadline: float) -> bool:
+        """Wait for verify. Its children may hold the output open, so the exit code decides."""
+        while time.monotonic() < deadline:
+            if self._place.stop.is_set():
+                raise GradingError("stopped by the user while grading")
+            if drain.wait(_TICK):
+                if drain.error is not None:
+                    raise GradingError(f"the engine's output stream broke while grading: {drain.error}")
+                return True
+            if exit_code() is not None:
+                return True
+        return False
+
+
+def _printable(name: str) -> str:
+    """A path as text that any file can hold; bytes that are not UTF-8 are escaped."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+

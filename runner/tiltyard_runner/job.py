@@ -1,0 +1,88 @@
+"""What one run needs, resolved: nothing in it has to be looked up in the spec again."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import docker
+from tiltyard_gateway.client import GatewayProcess, Upstream
+from tiltyard_specs.record import ImageFact
+
+from tiltyard_runner.agents import AgentTask
+from tiltyard_runner.container import Bounds
+from tiltyard_runner.owner import Owner
+from tiltyard_runner.slot import Slot
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """Which run this is; all of it stands in the record."""
+
+    run_id: str
+    trial: str
+    question: str
+    arm: str
+    agent: str
+    rep: int
+    capability: str | None
+    position: int
+    """Place in the plan's order, from 0."""
+    block: str
+    """Id of the block: the same question, agent and rep over all arms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """How a question is graded."""
+
+    expect: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    min_recall: float = 1.0
+    verify: str | None = None
+    hidden: Mapping[str, bytes] = field(default_factory=dict)
+    """Path in the workspace -> content; present only while `verify` runs."""
+    protect: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run, ready to be executed any number of times."""
+
+    identity: RunIdentity
+    kind: str
+    task: AgentTask
+    key: Key
+    image: str
+    """Id of the arm image."""
+    bounds: Bounds
+    timeout: float
+    """Seconds for the agent; `verify` gets as many again."""
+    output_limit: int
+    """Bytes kept of the agent's output."""
+    trial_env: Mapping[str, str]
+    """TRIAL_* variables and the arm's own, for setup and verify."""
+    setup: tuple[str, ...] = ()
+    """Commands to run in the run's container first (`setup_scope: run`)."""
+    parallel_setup: bool = False
+    uses: str | None = None
+    upstreams: Mapping[str, Upstream] = field(default_factory=dict)
+    """What overrides the trial's providers for this run."""
+    effort: str | None = None
+    policy: Mapping[str, object] = field(default_factory=dict)
+    images: Mapping[str, ImageFact] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run happens: one slot of one node."""
+
+    client: docker.DockerClient
+    gateway: GatewayProcess
+    slot: Slot
+    owner: Owner
+    node: str
+    stop: threading.Event
+    """Set when runs under way must end now."""
+    setup_lock: threading.Lock
+    """Setups run one at a time on a node unless the arm says otherwise."""

@@ -1,0 +1,72 @@
+"""Streams a process's output to disk, bounded: what lies beyond the bound is read and dropped."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+
+class OutputFiles:
+    """raw.out and raw.err of one process, together at most `limit` bytes.
+
+    The rest is drained, not left unread: a full pipe would stall the process instead of bounding it.
+    """
+
+    def __init__(self, stdout: Path, stderr: Path, limit: int) -> None:
+        self.stdout = stdout
+        self.stderr = stderr
+        self._left = limit
+        self.dropped = 0
+        """Bytes that did not fit."""
+
+    def __enter__(self) -> Self:
+        self._out = self.stdout.open("ab")
+        # One log for both streams keeps their order.
+        self._err = self._out if self.stderr == self.stdout else self.stderr.open("ab")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._out.close()
+        self._err.close()
+
+    def write(self, out: bytes | None, err: bytes | None) -> None:
+        """Append one chunk of either stream."""
+        for chunk, file in ((out, self._out), (err, self._err)):
+            if chunk:
+                self._append(chunk, file)
+
+    def _append(self, chunk: bytes, file: BinaryIO) -> None:
+        kept = chunk[: self._left]
+        self._left -= len(kept)
+        self.dropped += len(chunk) - len(kept)
+        file.write(kept)
+
+
+class Drain:
+    """Reads a process's output in a thread of its own until it ends."""
+
+    def __init__(self, stream: Iterator[tuple[bytes | None, bytes | None]], files: OutputFiles) -> None:
+        self._stream = stream
+        self._files = files
+        self.error: Exception | None = None
+        """What broke the stream, for instance an engine that stopped."""
+        self._thread = threading.Thread(target=self._read, daemon=True, name="output")
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the output has ended within `seconds`."""
+        self._thread.join(max(0.0, seconds))
+        return not self._thread.is_alive()
+
+    def _read(self) -> None:
+        try:
+            for out, err in self._stream:
+                self._files.write(out, err)
+        except Exception as error:  # noqa: BLE001  # a thread must hand on whatever broke it
+            self.error = error

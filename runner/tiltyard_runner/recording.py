@@ -1,0 +1,145 @@
+"""Builds the record that an attempt leaves."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tiltyard_gateway.client import RunMeter
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record import AgentErrorFact, Delivery, Policy, RunRecord, Score, Spend, ToolCall
+
+from tiltyard_runner.agent_process import AgentEnd
+from tiltyard_runner.agents import AgentResult
+from tiltyard_runner.answers import used_tool
+from tiltyard_runner.grading.grade import Grade
+from tiltyard_runner.job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What the agent's part of an attempt left behind."""
+
+    end: AgentEnd
+    result: AgentResult
+    grade: Grade
+    meter: RunMeter
+
+
+def build_record(  # noqa: PLR0913  # one argument for each fact that only the attempt knows
+    job: Job,
+    attempt: int,
+    node: str,
+    *,
+    started: datetime,
+    seconds: float,
+    outcome: Outcome,
+    reason: str | None,
+    ran: Ran | None = None,
+    meter: RunMeter | None = None,
+    score: Score | None = None,
+    missing: tuple[str, ...] = (),
+) -> RunRecord:
+    """The record of one attempt.
+
+    Args:
+        job: The run.
+        attempt: Its ordinal, from 1.
+        node: Name of the machine.
+        started: When the attempt began, UTC.
+        seconds: Wall time of the whole attempt, used when the agent never started.
+        outcome: How it ended.
+        reason: Why, in one phrase.
+        ran: What the agent left; None when it never got that far.
+        meter: What was metered all the same, when `ran` is None.
+        score: The answer key's verdict.
+        missing: What of the arm never reached the agent.
+    """
+    identity, task = job.identity, job.task
+    result = ran.result if ran else AgentResult()
+    metered = _metered(ran.meter if ran else meter)
+    reported = _reported(result)
+    counted = metered if metered and metered.usage else reported
+    end = ran.end if ran else None
+    found = ran.grade if ran else Grade()
+    return RunRecord(
+        run_id=identity.run_id,
+        trial=identity.trial,
+        capability=identity.capability,
+        question=identity.question,
+        arm=identity.arm,
+        agent=identity.agent,
+        rep=identity.rep,
+        attempt=attempt,
+        outcome=outcome,
+        reason=reason,
+        answer=result.answer,
+        score=score,
+        verify=found.verify,
+        usage=counted.usage if counted else None,
+        metered=metered,
+        reported=reported,
+        delivered=_delivery(job, missing) if ran else None,
+        tool_calls=tuple(ToolCall(name=call.name, input=call.input) for call in result.tool_calls),
+        turns=result.turns,
+        seconds=round(end.seconds, 3) if end else seconds,
+        started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        node=node,
+        images=dict(job.images),
+        versions=dict(job.versions),
+        position=identity.position,
+        block=identity.block,
+        model=result.model or task.model,
+        effort=job.effort,
+        kind=job.kind,
+        edits=task.edits,
+        used_tool=used_tool(job.uses, result.tool_calls) if job.uses and ran else None,
+        exit_code=end.exit_code if end else None,
+        timed_out=end.timed_out if end else False,
+        tampered=found.tampered,
+        patch=found.patch,
+        policy=Policy.model_validate(job.policy),
+        agent_error=_error(result),
+        warnings=_warnings(ran),
+    )
+
+
+def _metered(meter: RunMeter | None) -> Spend | None:
+    if meter is None or not meter.calls:
+        return None
+    billable = [call for call in meter.calls if call.outcome not in {"free", "refused"}]
+    return Spend(usage=meter.usage, cost_usd=meter.cost_usd, calls=len(billable))
+
+
+def _reported(result: AgentResult) -> Spend | None:
+    if result.usage is None and result.cost_usd is None:
+        return None
+    return Spend(usage=result.usage, cost_usd=result.cost_usd, calls=None)
+
+
+def _delivery(job: Job, missing: tuple[str, ...]) -> Delivery | None:
+    task = job.task
+    expected = [f"mcp:{name}" for name in task.mcp_servers] + [f"skill:{skill.name}" for skill in task.skills]
+    if not expected:
+        return None
+    return Delivery(ok=not missing, expected=tuple(expected), missing=missing)
+
+
+def _error(result: AgentResult) -> AgentErrorFact | None:
+    error = result.error
+    if error is None:
+        return None
+    return AgentErrorFact.model_validate({"class": error.kind, "status": error.status, "message": error.message})
+
+
+def _warnings(ran: Ran | None) -> tuple[str, ...]:
+    if ran is None:
+        return ()
+    warnings = list(ran.grade.warnings)
+    if ran.end.dropped:
+        warnings.append(f"{ran.end.dropped} bytes of output beyond the limit were dropped")
+    if ran.end.oom_killed and not ran.end.exit_code:
+        warnings.append("the kernel ended a child process at the memory limit")
+    if ran.meter.incomplete:
+        warnings.append(f"the usage of {ran.meter.incomplete} model calls is not fully known")
+    if not ran.result.complete:
+        warnings.append("the agent's own account of the run is incomplete")
+    return tuple(warnings)

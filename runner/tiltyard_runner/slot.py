@@ -1,0 +1,89 @@
+"""A slot: the sealed network in which runs happen one after the other.
+
+One small forwarder container holds the network namespace and the way to the meter; a run's container joins it.
+The agent sees the meter at 127.0.0.1 and nothing else, and can neither reach the forwarder nor its socket.
+"""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import docker
+
+from tiltyard_runner.container import Bounds, Container, ContainerPlan
+from tiltyard_runner.owner import Owner
+
+GATEWAY_PORT = 8484
+GATEWAY_URL = f"http://127.0.0.1:{GATEWAY_PORT}"
+_SOCKET_FOLDER = "/run/tiltyard"
+_NOBODY = 65_534
+_BOUNDS = Bounds(cpus=1, memory=32 << 20, pids=16, disk=1 << 20)
+
+
+class Slot:
+    """One place for runs on this node; holds its forwarder from `__enter__` to `__exit__`."""
+
+    def __init__(  # noqa: PLR0913  # each is a part of the slot's identity
+        self,
+        client: docker.DockerClient,
+        *,
+        name: str,
+        image: str,
+        socket_folder: Path,
+        owner: Owner,
+        trial: str,
+        sealed: bool,
+    ) -> None:
+        self.name = name
+        self._client = client
+        self._plan = ContainerPlan(
+            image=image,
+            argv=("/forwarder", str(GATEWAY_PORT)),
+            labels=owner.labels(trial=trial, role="forwarder"),
+            bounds=_BOUNDS,
+            user=_NOBODY,
+            workdir="/",
+            network="none" if sealed else "bridge",
+            binds=(f"{socket_folder}:{_SOCKET_FOLDER}:ro",),
+        )
+        self._forwarder: Container | None = None
+
+    def __enter__(self) -> Self:
+        self._open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def network(self) -> str:
+        """The network mode of a run's container; a forwarder that died is replaced first."""
+        if self._forwarder is None or not self._alive(self._forwarder):
+            # Never restarted in place: a new start would get a new namespace under the old id.
+            self._close()
+            self._open()
+        assert self._forwarder is not None  # noqa: S101  # _open has just set it
+        return f"container:{self._forwarder.id}"
+
+    def _open(self) -> None:
+        forwarder = Container(self._client, self._plan)
+        forwarder.__enter__()
+        try:
+            forwarder.start()
+        except BaseException:
+            forwarder.__exit__(None, None, None)
+            raise
+        self._forwarder = forwarder
+
+    def _close(self) -> None:
+        if self._forwarder is not None:
+            self._forwarder.__exit__(None, None, None)
+            self._forwarder = None
+
+    @staticmethod
+    def _alive(forwarder: Container) -> bool:
+        try:
+            return forwarder.state().running
+        except docker.errors.NotFound:
+            return False

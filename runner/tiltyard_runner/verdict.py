@@ -1,0 +1,115 @@
+"""Decides how a run ended: facts in, outcome and reason out. Nothing here touches a container."""
+
+from dataclasses import dataclass
+
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record import Score
+
+from tiltyard_runner.agent_process import AgentEnd
+from tiltyard_runner.agents import AgentResult
+from tiltyard_runner.grading.grade import Grade
+
+_RETRYABLE = frozenset({401, 402, 403, 404, 408, 429})
+_SERVER_ERROR = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that bears on the outcome of an attempt."""
+
+    end: AgentEnd
+    result: AgentResult
+    grade: Grade
+    score: Score | None
+    """The answer key's verdict; None without a key."""
+    missing: tuple[str, ...]
+    """What of the arm never reached the agent."""
+    must_be_metered: bool
+    metered_calls: int
+    """Calls that a provider answered."""
+    edits: bool
+
+
+def decide(facts: Facts) -> tuple[Outcome, str | None]:
+    """The outcome and, unless it passed, the reason in one phrase.
+
+    The order matters: what makes a run void comes before what the agent did, and what ended the agent
+    comes before what its work is worth.
+    """
+    for rule in (_void, _ended_by_force, _not_compared, _graded):
+        decided = rule(facts)
+        if decided is not None:
+            return decided
+    raise AssertionError("the last rule always decides")
+
+
+def _void(facts: Facts) -> tuple[Outcome, str] | None:
+    if facts.end.cancelled:
+        return Outcome.CANCELLED, "stopped by the user"
+    if facts.end.broken:
+        return Outcome.INFRA, facts.end.broken
+    error = facts.result.error
+    if error is not None and not facts.end.timed_out and _provider_at_fault(error.status):
+        return Outcome.INFRA, f"the provider answered {error.status}: {error.message}"
+    return None
+
+
+def _ended_by_force(facts: Facts) -> tuple[Outcome, str] | None:
+    end = facts.end
+    if end.disk_bytes is not None:
+        return Outcome.LIMIT, f"disk limit: the run had written {end.disk_bytes} bytes"
+    if end.timed_out:
+        return Outcome.TIMEOUT, f"ended after {end.seconds:.0f} s"
+    if end.oom_killed and end.exit_code:
+        return Outcome.LIMIT, "memory limit: the kernel ended a process of the run"
+    error = facts.result.error
+    if error is not None and error.kind == "limit":
+        return Outcome.LIMIT, error.message
+    return None
+
+
+def _not_compared(facts: Facts) -> tuple[Outcome, str] | None:
+    if facts.must_be_metered and facts.metered_calls == 0:
+        return Outcome.UNMETERED, f"no model call reached the meter; the agent {_how_it_ended(facts)}"
+    if facts.missing:
+        return Outcome.UNDELIVERED, "never reached the agent: " + ", ".join(facts.missing)
+    if facts.grade.tampered:
+        return Outcome.TAMPERED, "touched protected paths: " + ", ".join(facts.grade.tampered[:5])
+    return None
+
+
+def _graded(facts: Facts) -> tuple[Outcome, str | None]:
+    error = facts.result.error
+    if error is not None and error.kind != "no_answer":
+        return Outcome.NO_ANSWER, f"{error.kind}: {error.message}"
+    if facts.end.exit_code and not facts.result.complete:
+        return Outcome.NO_ANSWER, f"the agent {_how_it_ended(facts)}"
+    verify = facts.grade.verify
+    if verify is not None:
+        # A change task is judged by its verify command, whatever the agent said or did not say.
+        if verify.passed:
+            return Outcome.PASSED, None
+        how = "did not end in time" if verify.timed_out else f"ended with exit code {verify.exit_code}"
+        return Outcome.FAILED, f"verify {how}"
+    return _by_key(facts)
+
+
+def _by_key(facts: Facts) -> tuple[Outcome, str | None]:
+    if facts.score is None or not (facts.result.answer or "").strip():
+        return Outcome.NO_ANSWER, "the agent ended without an answer"
+    if facts.score.correct:
+        return Outcome.PASSED, None
+    if facts.score.forbidden:
+        return Outcome.FAILED, "the answer holds what is forbidden: " + ", ".join(facts.score.forbidden)
+    return Outcome.FAILED, "the answer lacks: " + ", ".join(facts.score.missing)
+
+
+def _provider_at_fault(status: int | None) -> bool:
+    """Whether the provider or the key failed; other statuses, such as 400, are the request's fault."""
+    return status is not None and (status in _RETRYABLE or status >= _SERVER_ERROR)
+
+
+def _how_it_ended(facts: Facts) -> str:
+    code = facts.end.exit_code
+    message = f" ({facts.result.error.message})" if facts.result.error else ""
+    return f"ended with exit code {code}{message}" if code is not None else f"did not end{message}"
