@@ -1,0 +1,38 @@
+"""Agent adapters: how each agent is started, and what its output says."""
+
+from tiltyard_runner.agents.model import (
+    HOME,
+    SCRATCH,
+    WORKSPACE,
+    AgentAdapter,
+    AgentError,
+    AgentOutput,
+    AgentResult,
+    AgentTask,
+    ErrorKind,
+    Launch,
+    LaunchFile,
+    Provider,
+    Skill,
+    ToolCall,
+)
+from tiltyard_runner.agents.registry import KINDS, adapter_for
+
+__all__ = [
+    "HOME",
+    "KINDS",
+    "SCRATCH",
+    "WORKSPACE",
+    "AgentAdapter",
+    "AgentError",
+    "AgentOutput",
+    "AgentResult",
+    "AgentTask",
+    "ErrorKind",
+    "Launch",
+    "LaunchFile",
+    "Provider",
+    "Skill",
+    "ToolCall",
+    "adapter_for",
+]
