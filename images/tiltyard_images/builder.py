@@ -1,0 +1,74 @@
+"""The one door to images: each method returns a layer, built only if the engine lacks it."""
+
+import docker
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tiltyard_images import dockerbuild, rootfs
+from tiltyard_images.context import has_dockerfile, recipe_digest
+from tiltyard_images.hostenv import HostEnv, host_env
+from tiltyard_images.keys import key_of
+from tiltyard_images.lookup import Layer, find_or_build
+from tiltyard_images.model import Image
+from tiltyard_images.pins import AGENT_PINS, DEBIAN_IMAGE, DEBIAN_SUITE, NODE_WHEEL
+from tiltyard_images.say import Say
+
+
+class ImageBuilder:
+    """Builds and finds image layers on one engine; safe to share among threads.
+
+    Args:
+        client: The engine.
+        cache_dir: Holds locks, logs and mirrors of repositories.
+        say: Gets a line of progress now and then.
+        timeout: Seconds that the build of one layer may take.
+        offline: Never ask a registry for Debian; TILTYARD_OFFLINE does the same.
+    """
+
+    def __init__(
+        self,
+        client: docker.DockerClient,
+        cache_dir: Path,
+        say: Say = lambda _: None,
+        timeout: float = 1800,
+        *,
+        offline: bool = False,
+    ) -> None:
+        self._client, self._cache, self._say, self._timeout = client, cache_dir, say, timeout
+        self._ask_registry = not (offline or rootfs.offline())
+        self._env: HostEnv = host_env()
+
+    def base(self) -> Image:
+        """Return the layer that all others stand on."""
+        below = self._rootfs()
+        layer = Layer("base", key_of("base", below.key, recipe_digest("base"), NODE_WHEEL), below)
+        return self._dockerfile(layer, "base", {"ROOTFS": below.tag, "NODE_WHEEL": NODE_WHEEL})
+
+    def _rootfs(self) -> Image:
+        """Return Debian, from whichever origin came first; the key names the suite, the label the origin."""
+        layer = Layer("rootfs", key_of("rootfs", DEBIAN_SUITE))
+
+        def make() -> None:
+            digest = rootfs.find_debian(self._client, ask_registry=self._ask_registry, say=self._say)
+            if digest is None:
+                labels = layer.labels("bootstrapped by mmdebstrap")
+                rootfs.bootstrap(self._client, layer.tag, labels, log=self._log(layer), say=self._say)
+            else:
+                labels = layer.labels(f"pulled {DEBIAN_IMAGE}@{digest}")
+                self._build(layer, "rootfs", labels, {"DEBIAN": DEBIAN_IMAGE})
+
+        return self._once(layer, make)
+
+    def _dockerfile(self, layer: Layer, name: str, args: Mapping[str, str]) -> Image:
+        return self._once(layer, lambda: self._build(layer, name, layer.labels(), args))
+
+    def _build(self, layer: Layer, name: str, labels: Mapping[str, str], args: Mapping[str, str]) -> None:
+        self._say(f"building {layer.tag}")
+        job = dockerbuild.DockerfileBuild(name, layer.tag, layer.key, labels, self._env, args)
+        dockerbuild.build(self._client, job, log=self._log(layer), timeout=self._timeout, say=self._say)
+
+    def _once(self, layer: Layer, make: Callable[[], None]) -> Image:
+        return find_or_build(self._client, layer, make, locks=self._cache / "locks", wait=self._timeout)
+
+    def _log(self, layer: Layer) -> Path:
+        return self._cache / "logs" / f"{layer.tag.replace('/', '-').replace(':', '-')}.log"

