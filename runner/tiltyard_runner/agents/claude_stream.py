@@ -85,7 +85,7 @@ def _end(stream: _Stream, output: AgentOutput) -> tuple[str | None, AgentError |
     if stream.result is None:
         return None, _still_retrying(stream.retry) or broken_off(output)
     answer = text(stream.result.get("result")) or ""
-    if stream.result.get("is_error") is True or stream.result.get("subtype") != "success":
+    if stream.result.get("is_error") is True or stream.result.get("subtype", "success") != "success":
         return None, _reported_error(stream.result, answer, output)
     return (answer, None) if answer.strip() else (None, no_answer())
 

@@ -12,7 +12,7 @@ from tiltyard_runner.agents.outcome import broken_off, error, http_status, no_an
 from tiltyard_runner.agents.streams import MAX_TOOL_CALLS, Event, count, events, mapping, text
 from tiltyard_specs.usage import Usage, total_usage
 
-LIMIT_WORDS = ("context window", "usage limit", "budget")
+CONTEXT_FULL = "context window"
 """In a turn's failure: the agent's own limit, not the provider's fault."""
 
 
@@ -80,7 +80,7 @@ def _end(stream: _Stream, output: AgentOutput) -> tuple[str | None, AgentError |
 
 
 def _failed(message: str) -> AgentError:
-    if any(words in message.lower() for words in LIMIT_WORDS):
+    if CONTEXT_FULL in message.lower():
         return error("limit", message)
     return error("api_error", message, http_status(message))
 

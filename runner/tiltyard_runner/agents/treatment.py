@@ -43,14 +43,12 @@ def tool_prefix(server: str) -> str:
 def missing_tools(name: str, server: Mapping[str, object], offered: Iterable[str]) -> tuple[str, ...]:
     """What of one MCP server is not among the tools that the model was offered.
 
-    A namespace can be joined to its tool in several ways, so names are compared without their separators.
+    CLIs differ in which characters of a name they keep, so only letters and digits are compared as they are.
     """
-    prefix = _plain(tool_prefix(name))
+    prefix = f"{_plain(tool_prefix(name))}__"
     plain = {_plain(tool) for tool in offered}
     if not any(tool.startswith(prefix) for tool in plain):
         return (f"MCP server {name}: none of its tools was offered to the model",)
-    if prefix in plain:  # only the namespace is known, not the tools in it
-        return ()
     return tuple(
         f"MCP server {name}: its tool {tool} was not offered to the model"
         for tool in named_tools(server)
@@ -59,7 +57,7 @@ def missing_tools(name: str, server: Mapping[str, object], offered: Iterable[str
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return re.sub(r"[^A-Za-z0-9]", "_", name)
 
 
 def _folder_name(skill: Skill) -> str:

@@ -1,0 +1,128 @@
+"""Scores a final answer by its key, and finds whether a tool was used.
+
+Patterns come from the spec, but what they search comes from an agent. A pattern that can backtrack is therefore
+tried in a process of its own with a time limit: Python's `re` holds the interpreter's lock, so in this process
+one such search would stop every run, and nothing could end it.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tiltyard_runner.agents.model import ToolCall
+from tiltyard_specs.errors import DataError
+
+MAX_SCORED_CHARS = 1_000_000
+"""Of a longer answer its end is scored: what an agent says last is its answer."""
+RECALL_SLACK = 5e-4
+"""A `min_recall` of 0.667 means two of three: half a unit of the third decimal is forgiven.
+
+Fractions of fewer than 2,000 patterns lie further apart, so this never forgives a missing pattern.
+"""
+SEARCH_SECONDS = 10.0
+"""How long the patterns of one answer may take together."""
+
+_CHILD = """
+import json, re, sys
+job = json.load(sys.stdin)
+for pattern in job["patterns"]:
+    found = any(re.search(pattern, text) for text in job["texts"])
+    print("1" if found else "0", end="", flush=True)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How far an answer meets its key."""
+
+    correct: bool
+    recall: float
+    """Fraction of the expected patterns that match; 1 when none is expected."""
+    missing: tuple[str, ...] = ()
+    """Expected patterns that do not match."""
+    forbidden: tuple[str, ...] = ()
+    """Forbidden patterns that match."""
+    truncated: bool = False
+    """The answer was longer than `MAX_SCORED_CHARS`, and only its end was scored."""
+
+
+class SlowPatternError(DataError):
+    """A pattern of the spec takes too long on an answer; the answer has no score."""
+
+
+def score_answer(
+    answer: str, expect: Sequence[str], forbid: Sequence[str] = (), min_recall: float = 1.0
+) -> Score:
+    """Correct when enough of the expected patterns match and no forbidden one does.
+
+    Patterns are searched as written, without flags: write `(?i)` or `(?m)` into a pattern where it is meant.
+    """
+    scored = answer[-MAX_SCORED_CHARS:]
+    found = search_all([*expect, *forbid], [scored])
+    missing = tuple(pattern for pattern, hit in zip(expect, found, strict=False) if not hit)
+    forbidden = tuple(pattern for pattern, hit in zip(forbid, found[len(expect) :], strict=True) if hit)
+    recall = 1 - len(missing) / len(expect) if expect else 1.0
+    enough = not missing or (min_recall < 1 and recall >= min_recall - RECALL_SLACK)
+    return Score(enough and not forbidden, recall, missing, forbidden, truncated=len(scored) < len(answer))
+
+
+def used_tool(pattern: str, tool_calls: Iterable[ToolCall]) -> bool:
+    """Whether some call matches: by its name, by any text in its input, or by `NAME {input as JSON}`."""
+    texts = [text for call in tool_calls for text in _call_texts(call)]
+    return bool(texts) and search_all([pattern], texts)[0]
+
+
+def search_all(patterns: Sequence[str], texts: Sequence[str]) -> list[bool]:
+    """For each pattern, whether it is found in any of the texts."""
+    if any(_can_backtrack(pattern) for pattern in patterns):
+        return _search_apart(patterns, texts)
+    return [any(re.search(pattern, text) for text in texts) for pattern in patterns]
+
+
+def _can_backtrack(pattern: str) -> bool:
+    # Without a repetition a search is linear; an escaped one costs a needless process, no more.
+    return any(sign in pattern for sign in "*+?{")
+
+
+def _search_apart(patterns: Sequence[str], texts: Sequence[str]) -> list[bool]:
+    job = json.dumps({"patterns": list(patterns), "texts": list(texts)})
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _CHILD],
+            input=job.encode(),
+            capture_output=True,
+            timeout=SEARCH_SECONDS,
+            check=True,
+        )
+    except subprocess.TimeoutExpired as slow:
+        pattern = patterns[len(slow.stdout or b"")]
+        raise SlowPatternError(
+            f"The pattern {pattern!r} took more than {SEARCH_SECONDS:g} s on {sum(map(len, texts))} "
+            "characters; write it without a repetition inside a repetition."
+        ) from None
+    return [hit == ord("1") for hit in done.stdout]
+
+
+def _call_texts(call: ToolCall) -> Iterator[str]:
+    yield call.name
+    yield from _strings(call.input)
+    try:
+        yield f"{call.name} {json.dumps(call.input, ensure_ascii=False)}"
+    except (RecursionError, TypeError, ValueError):
+        return
+
+
+def _strings(value: object) -> Iterator[str]:
+    """All texts inside a JSON value; without recursion, since an agent chose the depth."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            left.extend(item.values())
+        elif isinstance(item, list):
+            left.extend(item)
