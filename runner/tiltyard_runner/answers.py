@@ -1,8 +1,8 @@
 """Scores a final answer by its key, and finds whether a tool was used.
 
-Patterns come from the spec, but what they search comes from an agent. A pattern that can backtrack is therefore
-tried in a process of its own with a time limit: Python's `re` holds the interpreter's lock, so in this process
-one such search would stop every run, and nothing could end it.
+Patterns come from the spec, but what they search comes from an agent. A pattern that can backtrack is
+therefore tried in a process of its own with a time limit: Python's `re` holds the interpreter's lock, so
+in this process one such search would stop every run, and nothing could end it.
 """
 
 import json
@@ -10,10 +10,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from tiltyard_runner.agents.model import ToolCall
 from tiltyard_specs.errors import DataError
+from tiltyard_specs.record import Score
 
 MAX_SCORED_CHARS = 1_000_000
 """Of a longer answer its end is scored: what an agent says last is its answer."""
@@ -34,39 +34,26 @@ for pattern in job["patterns"]:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """How far an answer meets its key."""
-
-    correct: bool
-    recall: float
-    """Fraction of the expected patterns that match; 1 when none is expected."""
-    missing: tuple[str, ...] = ()
-    """Expected patterns that do not match."""
-    forbidden: tuple[str, ...] = ()
-    """Forbidden patterns that match."""
-    truncated: bool = False
-    """The answer was longer than `MAX_SCORED_CHARS`, and only its end was scored."""
-
-
 class SlowPatternError(DataError):
     """A pattern of the spec takes too long on an answer; the answer has no score."""
 
 
 def score_answer(
-    answer: str, expect: Sequence[str], forbid: Sequence[str] = (), min_recall: float = 1.0
+    answer: str | None, expect: Sequence[str], forbid: Sequence[str] = (), min_recall: float = 1.0
 ) -> Score:
     """Correct when enough of the expected patterns match and no forbidden one does.
 
     Patterns are searched as written, without flags: write `(?i)` or `(?m)` into a pattern where it is meant.
+    Of an answer longer than `MAX_SCORED_CHARS` only the end is searched. No answer is never correct.
     """
-    scored = answer[-MAX_SCORED_CHARS:]
-    found = search_all([*expect, *forbid], [scored])
+    if answer is None:
+        return Score(correct=False, recall=0.0 if expect else None, missing=tuple(expect))
+    found = search_all([*expect, *forbid], [answer[-MAX_SCORED_CHARS:]])
     missing = tuple(pattern for pattern, hit in zip(expect, found, strict=False) if not hit)
     forbidden = tuple(pattern for pattern, hit in zip(forbid, found[len(expect) :], strict=True) if hit)
-    recall = 1 - len(missing) / len(expect) if expect else 1.0
-    enough = not missing or (min_recall < 1 and recall >= min_recall - RECALL_SLACK)
-    return Score(enough and not forbidden, recall, missing, forbidden, truncated=len(scored) < len(answer))
+    recall = 1 - len(missing) / len(expect) if expect else None
+    enough = not missing or (recall is not None and 1 > min_recall <= recall + RECALL_SLACK)
+    return Score(correct=enough and not forbidden, recall=recall, missing=missing, forbidden=forbidden)
 
 
 def used_tool(pattern: str, tool_calls: Iterable[ToolCall]) -> bool:

@@ -70,7 +70,7 @@ def parse_stream(output: AgentOutput) -> AgentResult:
         turns=_turns(stream),
         tool_calls=tuple(stream.tool_calls.values()),
         usage=_usage(stream),
-        model=stream.model or text(stream.init.get("model")),
+        model=stream.model or text(stream.init.get("model")) or _only_model(stream.result),
         cost_usd=number(mapping(stream.result).get("total_cost_usd")),
         error=failure,
         complete=stream.result is not None and not _interrupted(stream.result),
@@ -129,6 +129,12 @@ def _turns(stream: _Stream) -> int | None:
     if stream.usages or stream.result is None:
         return len(stream.usages) if stream.init else None
     return 0 if stream.result.get("is_error") is True else count(stream.result.get("num_turns"))
+
+
+def _only_model(result: Event | None) -> str | None:
+    """The model of an output without messages (`--output-format json`), where it used just one."""
+    models = list(mapping(mapping(result).get("modelUsage")))
+    return models[0] if len(models) == 1 else None
 
 
 def _usage(stream: _Stream) -> Usage | None:

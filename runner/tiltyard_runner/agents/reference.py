@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from tiltyard_runner.agents.model import (
     SCRATCH,
-    WORKSPACE,
     AgentOutput,
     AgentResult,
     AgentTask,
@@ -45,10 +44,10 @@ class OracleAdapter(_Unmetered):
     kind = "oracle"
 
     def launch(self, task: AgentTask) -> Launch:
-        """`git apply` of the solution; needs a writable tree, so edits."""
+        """`git apply` of the solution in the working directory; needs a writable tree, so edits."""
         if task.solution is None:
             raise DataError("The oracle needs a solution; give the question `solution: path/to.patch`.")
-        argv = ("git", "-C", WORKSPACE, "apply", "--whitespace=nowarn", "--binary", PATCH_FILE)
+        argv = ("git", "apply", "--whitespace=nowarn", PATCH_FILE)
         return Launch(argv, dict(task.env), (LaunchFile(PATCH_FILE, task.solution),))
 
     def parse(self, output: AgentOutput) -> AgentResult:

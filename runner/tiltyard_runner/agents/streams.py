@@ -5,7 +5,6 @@ raises on what it finds, and no line can fill the memory.
 """
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,6 +13,8 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 """A longer line is skipped: the largest real ones (a tool result that holds a file) stay far below."""
 MAX_TOOL_CALLS = 10_000
 """Tool calls kept of one run; a run with more is still read to its end."""
+MAX_NUMBER = 10**15
+"""Nothing that an agent counts is larger; a table of 64-bit integers holds it."""
 TAIL_BYTES = 4096
 """How much of the end of a stream an error message is made from."""
 
@@ -52,24 +53,22 @@ def items(value: object) -> list[Any]:
 
 
 def text(value: object) -> str | None:
-    """The value if it is a string, with lone surrogates (legal in JSON, not in UTF-8) replaced."""
-    if not isinstance(value, str):
-        return None
-    return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    """The value if it is a string."""
+    return value if isinstance(value, str) else None
 
 
 def count(value: object) -> int | None:
-    """The value if it is a number of tokens or turns: an integer that is not negative."""
+    """The value if it is a number of tokens or turns: an integer of sensible size."""
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if value >= 0 else None
+    return value if 0 <= value <= MAX_NUMBER else None
 
 
 def number(value: object) -> float | None:
-    """The value if it is a finite number that is not negative."""
+    """The value if it is a number of sensible size that is not negative."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if 0 <= value < math.inf else None
+    return float(value) if 0 <= value <= MAX_NUMBER else None
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
@@ -81,11 +80,28 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
         skipping = not whole
 
 
+def _without_surrogates(value: str) -> str:
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _cleaned(value: Any) -> Any:
+    """A JSON value whose strings can all be written as UTF-8; a lone escaped surrogate is legal JSON."""
+    if isinstance(value, str):
+        return _without_surrogates(value)
+    if isinstance(value, list):
+        return [_cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _cleaned(item) for key, item in value.items()}
+    return value
+
+
 def _parse(line: bytes) -> Event | None:
     if not line.lstrip().startswith(b"{"):
         return None
     try:
         value = json.loads(line.decode("utf-8", "replace"))
+        if b"\\ud" in line.lower():
+            value = _cleaned(value)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
