@@ -1,0 +1,89 @@
+"""May a request pass? Every check that comes before anything is sent on."""
+
+import hmac
+from typing import NamedTuple
+
+from aiohttp import web
+
+from tiltyard_gateway.config import Upstream
+from tiltyard_gateway.runs import Run
+from tiltyard_gateway.wires import Match, likely_wire
+
+_KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
+
+
+class RefusedError(Exception):
+    """The request is not sent on."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class Destination(NamedTuple):
+    """Where an admitted request goes, and with which key."""
+
+    upstream: Upstream
+    key: str
+
+
+def admit(request: web.BaseRequest, match: Match | None, run: Run) -> tuple[Match, Destination]:
+    """Let a request pass to its provider, or raise `RefusedError`."""
+    if "upgrade" in request.headers.get("Connection", "").lower():
+        # 426 tells codex at once to go on over plain HTTP.
+        raise RefusedError(426, "this gateway speaks plain HTTP: no WebSocket, no protocol upgrade")
+    if match is None:
+        path = request.rel_url.raw_path[:200]
+        raise RefusedError(404, f"{request.method} {path} is no path that this gateway serves")
+    if not carries_key(request, run.placebo):
+        raise RefusedError(401, "this request does not carry the key of the run that owns this slot")
+    if run.journal.error:
+        # A call that cannot be written down could be paid for and lost.
+        raise RefusedError(503, f"calls can no longer be recorded: {run.journal.error}")
+    return match, _destination(match.wire.provider, run)
+
+
+def carries_key(request: web.BaseRequest, placebo: str) -> bool:
+    """Whether one of the headers that agents put a key in holds this run's placebo key."""
+    given = [request.headers.get(name, "") for name in _KEY_HEADERS]
+    given.append(request.headers.get("Authorization", "").removeprefix("Bearer "))
+    given.append(request.rel_url.query.get("key", ""))
+    return any(hmac.compare_digest(key.encode(), placebo.encode()) for key in given)
+
+
+def _destination(provider: str, run: Run) -> Destination:
+    upstream = run.upstreams.get(provider)
+    if upstream is None:
+        raise RefusedError(503, f"no upstream is configured for the provider {provider}")
+    key = upstream.key.get_secret_value() if upstream.key else ""
+    if not key:
+        name = upstream.key_name or "its key"
+        raise RefusedError(
+            503, f"the key for the provider {provider} is missing: set {name} where tiltyard runs"
+        )
+    return Destination(upstream, key)
+
+
+async def read_body(request: web.BaseRequest, limit: int) -> bytes:
+    """The whole request body, which the meter needs to see the model and the tools."""
+    encoding = request.headers.get("Content-Encoding", "identity").lower()
+    if encoding not in {"identity", "gzip", "deflate"}:
+        raise RefusedError(415, f"a request body in the encoding {encoding[:40]} cannot be read")
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in request.content.iter_any():
+        size += len(chunk)
+        if size > limit:
+            raise RefusedError(413, f"the request body is larger than {limit} bytes")
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def refusal(request: web.BaseRequest, match: Match | None, status: int, message: str) -> web.Response:
+    """An error as the agent's client library expects it."""
+    wire = match.wire if match else likely_wire(request.headers)
+    response = web.json_response(wire.error_body(status, f"tiltyard gateway: {message}"), status=status)
+    if status in {413, 426}:
+        response.force_close()
+    return response

@@ -1,0 +1,150 @@
+"""What the driver tells the gateway, and what it gets back.
+
+All of it crosses a process boundary as JSON: over stdin (the configuration, which holds real keys) and over
+the control socket (tickets). Keys are `SecretStr`, so that no traceback or log line prints them.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, SecretStr
+
+from tiltyard_specs.base import Model
+from tiltyard_specs.calls import Call
+from tiltyard_specs.usage import Usage, total_usage
+
+ANTHROPIC_URL = "https://api.anthropic.com/v1"
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class PriceRow(Model):
+    """USD per million tokens of one model; a price that is not given is unknown."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+    cache_write_1h: float | None = None
+    max_output: int | None = None
+    """Most output tokens that the model gives in one call."""
+
+
+class Upstream(Model):
+    """Where the calls to one provider really go."""
+
+    base_url: str
+    """With the version segment: `https://api.example/v1`, or `unix:///path/to.sock/v1`."""
+    key: SecretStr | None = None
+    """The real key; None refuses the provider's calls with a sentence that names `key_name`."""
+    key_name: str | None = None
+    """The environment variable that the key comes from, for messages."""
+    scripted: bool = False
+    """A scripted model server: it is told which run calls. A real provider never is."""
+
+
+def default_upstreams() -> dict[str, Upstream]:
+    """The public addresses of the known providers, without keys."""
+    return {
+        "anthropic": Upstream(base_url=ANTHROPIC_URL, key_name="ANTHROPIC_API_KEY"),
+        "openai": Upstream(base_url=OPENAI_URL, key_name="OPENAI_API_KEY"),
+    }
+
+
+def scripted_upstreams(base_url: str) -> dict[str, Upstream]:
+    """All providers at one scripted model server, whose `ScriptedServer.base_url` this is."""
+    target = Upstream(base_url=base_url.rstrip("/") + "/v1", key=SecretStr("scripted"), scripted=True)
+    return dict.fromkeys(default_upstreams(), target)
+
+
+class Timeouts(Model):
+    """Limits on waiting, in seconds."""
+
+    connect: float = 30.0
+    """To open a connection to a provider."""
+    idle: float = 600.0
+    """Without a byte from the provider, before and within a response."""
+
+
+class GatewayConfig(Model):
+    """Everything that holds for all runs of one gateway."""
+
+    folder: Path | None = None
+    """Of the sockets; None makes a fresh one with a short path, which is removed at the end."""
+    upstreams: dict[str, Upstream] = Field(default_factory=default_upstreams)
+    """By provider: `anthropic`, `openai`."""
+    prices: dict[str, PriceRow] = Field(default_factory=dict)
+    """By exact model name."""
+    timeouts: Timeouts = Timeouts()
+    max_body: int = 64 * 1024 * 1024
+    """Largest request body, in bytes."""
+    max_unbilled: int = 1000
+    """Refused and free requests recorded per run; more are only counted, so that a flood fills no disk."""
+
+
+class RunTicket(Model):
+    """One attempt of one run, for the time that it owns a slot."""
+
+    run_id: str
+    attempt: int = 1
+    placebo_key: SecretStr
+    """The only key with which this run's agent is served."""
+    calls_path: Path
+    """File to which each settled call is appended as one JSON line."""
+    upstreams: dict[str, Upstream] = Field(default_factory=dict)
+    """Overrides the configuration's, by provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeter:
+    """What one attempt used, as the gateway saw it."""
+
+    calls: tuple[Call, ...]
+    unrecorded: int = 0
+    """Refused and free requests beyond the recorded ones."""
+    journal_error: str | None = None
+    """Why calls could not be written to the calls file, if so."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """Sum over all calls whose usage is known; None when there is none."""
+        return total_usage([call.usage for call in self.calls if call.usage is not None])
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Sum of the known costs; None when no call has one, or when a call with known usage has no price."""
+        priced = [call.cost_usd for call in self.calls if call.cost_usd is not None]
+        unpriced = any(_is_complete(call) and call.cost_usd is None for call in self.calls)
+        return None if unpriced or not priced else sum(priced)
+
+    @property
+    def incomplete(self) -> int:
+        """Calls that may have been billed and whose usage is not fully known."""
+        return sum(1 for call in self.calls if call.outcome in _MAYBE_BILLED and not _is_complete(call))
+
+
+_MAYBE_BILLED = frozenset({"ok", "cut", "hung_up"})
+
+
+def _is_complete(call: Call) -> bool:
+    return call.usage is not None and call.usage.total is not None
+
+
+def to_wire(model: Model) -> str:
+    """One line of JSON with secrets in clear: only for the gateway's stdin and its private control socket."""
+    return json.dumps(_reveal(model.model_dump()))
+
+
+def _reveal(value: Any) -> Any:
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    if isinstance(value, dict):
+        return {key: _reveal(item) for key, item in value.items()}
+    return str(value) if isinstance(value, Path) else value
+
+
+def meter_from_wire(data: dict[str, Any]) -> RunMeter:
+    """Read what the control socket answers."""
+    calls = tuple(Call.model_validate(item) for item in data["calls"])
+    return RunMeter(calls=calls, unrecorded=data["unrecorded"], journal_error=data["journal_error"])

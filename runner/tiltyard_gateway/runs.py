@@ -1,0 +1,154 @@
+"""One attempt of one run, from its ticket to its meter: the calls that settled and those in flight."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Literal
+
+from tiltyard_gateway.config import PriceRow, RunMeter, RunTicket, Upstream
+from tiltyard_gateway.prices import cost_usd, find_price
+from tiltyard_gateway.redact import redact
+from tiltyard_gateway.wires import Inquiry, Reading, Wire
+from tiltyard_specs.calls import Call
+
+Outcome = Literal["ok", "error", "cut", "hung_up", "refused", "free"]
+_MESSAGE_LENGTH = 500
+_PATH_LENGTH = 500
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request that has not settled yet."""
+
+    index: int
+    method: str
+    path: str
+    wire: Wire | None
+    break_off: Callable[[], None]
+    """Drops the agent's connection, which cancels the request."""
+    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+    started: float = field(default_factory=monotonic)
+    inquiry: Inquiry | None = None
+    session: str | None = None
+    reading: Reading | None = None
+    status: int | None = None
+    first_byte: float | None = None
+    sent: bool = False
+    """The request went on to the provider: from here on it may be billed."""
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def mark_first_byte(self) -> None:
+        """The first byte of the response's body has come."""
+        if self.first_byte is None:
+            self.first_byte = monotonic() - self.started
+
+
+class Journal:
+    """Appends settled calls to a file at once, so that a killed driver loses no paid call."""
+
+    def __init__(self, path: os.PathLike[str]) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self.error: str | None = None
+
+    def append(self, call: Call) -> None:
+        """Write one line. A failure is kept and told, because the relay must settle the call all the same."""
+        line = call.model_dump_json().encode() + b"\n"
+        try:
+            written = os.write(self._file, line)
+        except OSError as error:
+            self.error = self.error or f"the calls file cannot be written: {error.strerror}"
+        else:
+            if written < len(line):
+                self.error = self.error or "the calls file took only part of a line: its disk is full"
+
+    def close(self) -> None:
+        """Release the file."""
+        os.close(self._file)
+
+
+class Run:
+    """The run that owns a slot now."""
+
+    def __init__(
+        self, ticket: RunTicket, upstreams: Mapping[str, Upstream], prices: Mapping[str, PriceRow]
+    ) -> None:
+        self.ticket = ticket
+        self.upstreams = {**upstreams, **ticket.upstreams}
+        self.placebo = ticket.placebo_key.get_secret_value()
+        self.secrets = [
+            self.placebo,
+            *(up.key.get_secret_value() for up in self.upstreams.values() if up.key),
+        ]
+        self.journal = Journal(ticket.calls_path)
+        self.calls: list[Call] = []
+        self.unrecorded = 0
+        self._prices = prices
+        self._unbilled = 0
+        self._next = 1
+        self._pending: dict[int, Pending] = {}
+
+    def start(self, method: str, path: str, wire: Wire | None, break_off: Callable[[], None]) -> Pending:
+        """A request has come in."""
+        pending = Pending(self._next, method[:20], path[:_PATH_LENGTH], wire, break_off)
+        self._next += 1
+        self._pending[pending.index] = pending
+        return pending
+
+    def settle(
+        self, pending: Pending, outcome: Outcome, *, message: str | None = None, keep: int | None = None
+    ) -> None:
+        """A request is over. `keep` bounds how many refused and free ones are recorded."""
+        del self._pending[pending.index]
+        pending.settled.set()
+        if outcome in {"refused", "free"}:
+            self._unbilled += 1
+            if keep is not None and self._unbilled > keep:
+                self.unrecorded += 1
+                return
+        call = self._call(pending, outcome, message)
+        self.calls.append(call)
+        self.journal.append(call)
+
+    async def close(self) -> RunMeter:
+        """Break off what is in flight, wait until it has settled, and say what the run used."""
+        waiting = list(self._pending.values())
+        for pending in waiting:
+            pending.break_off()
+        for pending in waiting:
+            await pending.settled.wait()
+        self.journal.close()
+        return self.meter()
+
+    def meter(self) -> RunMeter:
+        """What the run has used so far, in the order of the requests."""
+        calls = tuple(sorted(self.calls, key=lambda call: call.index))
+        return RunMeter(calls=calls, unrecorded=self.unrecorded, journal_error=self.journal.error)
+
+    def _call(self, pending: Pending, outcome: Outcome, message: str | None) -> Call:
+        reading, inquiry = pending.reading, pending.inquiry
+        usage = reading.usage if reading else None
+        role = inquiry.role if inquiry else None
+        model = reading.model if reading else None
+        text = message or (reading.error if reading else None)
+        return Call(
+            index=pending.index,
+            started_at=pending.started_at,
+            wire=pending.wire.name if pending.wire else None,
+            method=pending.method,
+            path=redact(pending.path, self.secrets),
+            role=role,
+            model=model,
+            stream=inquiry.stream if inquiry else False,
+            status=pending.status,
+            outcome=outcome,
+            usage=usage,
+            cost_usd=cost_usd(usage, find_price(self._prices, model, role)),
+            seconds=round(monotonic() - pending.started, 6),
+            first_byte_seconds=None if pending.first_byte is None else round(pending.first_byte, 6),
+            tools=inquiry.tools if inquiry else (),
+            session=pending.session,
+            message=None if text is None else redact(text, self.secrets)[:_MESSAGE_LENGTH],
+        )

@@ -1,0 +1,36 @@
+"""The command line of the scripted model server."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiltyard_gateway.scripted.loader import load_script
+from tiltyard_specs.errors import TiltyardError, UnavailableError
+
+
+def run_script(file: Path, *, port: int = 0, until_stdin_closes: bool = False) -> None:
+    """Serve a script file on 127.0.0.1 until SIGINT or SIGTERM; port 0 takes a free one."""
+    from tiltyard_gateway.scripted.server import serve  # noqa: PLC0415 - aiohttp only when a server is wanted
+
+    script = load_script(file)
+    try:
+        asyncio.run(serve(script, host="127.0.0.1", port=port, until_stdin_closes=until_stdin_closes))
+    except OSError as error:
+        raise UnavailableError(f"port {port} cannot be used: {error.strerror}") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`python -m tiltyard_gateway.scripted FILE [--port N]`."""
+    parser = argparse.ArgumentParser(prog="tiltyard_gateway.scripted", description=__doc__)
+    parser.add_argument("file", type=Path, help="the model script")
+    parser.add_argument("--port", type=int, default=0, help="default: a free one")
+    parser.add_argument("--until-stdin-closes", action="store_true", help="end when stdin closes, too")
+    given = parser.parse_args(arguments)
+    try:
+        run_script(given.file, port=given.port, until_stdin_closes=given.until_stdin_closes)
+    except TiltyardError as error:
+        sys.stderr.write(f"{error}\n")
+        return int(error.exit_code)
+    return 0

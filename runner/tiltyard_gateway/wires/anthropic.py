@@ -1,0 +1,129 @@
+"""Anthropic Messages."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tiltyard_gateway.wires.base import (
+    Inquiry,
+    Route,
+    as_count,
+    as_list,
+    as_object,
+    as_text,
+    error_text,
+    parse_object,
+)
+from tiltyard_specs.calls import Wire as WireName
+from tiltyard_specs.usage import Usage
+
+_ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+_FIELDS = (
+    "input_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "output_tokens",
+    "cache_creation",
+)
+
+
+class AnthropicReading:
+    """Usage comes in two parts: message_start has the input, message_delta the cumulative whole."""
+
+    def __init__(self) -> None:
+        self.model: str | None = None
+        self.error: str | None = None
+        self.finished = False
+        self._usage: dict[str, Any] = {}
+
+    @property
+    def usage(self) -> Usage | None:
+        """The last word per field."""
+        raw = self._usage
+        if not raw:
+            return None
+        split = as_object(raw.get("cache_creation"))
+        return Usage(
+            input=as_count(raw.get("input_tokens")),
+            cache_read=as_count(raw.get("cache_read_input_tokens")),
+            cache_write=as_count(raw.get("cache_creation_input_tokens")),
+            output=as_count(raw.get("output_tokens")),
+            cache_write_1h=as_count(split.get("ephemeral_1h_input_tokens")),
+        )
+
+    def on_event(self, name: str, data: bytes) -> None:
+        """Only four of the event kinds matter, and deltas are by far the most: do not parse those."""
+        if name in {"content_block_delta", "content_block_start", "content_block_stop", "ping"}:
+            return
+        body = parse_object(data)
+        kind = body.get("type", name)
+        if kind == "message_start":
+            message = as_object(body.get("message"))
+            self.model = as_text(message.get("model"))
+            # Its output count is a snapshot of the first token: a cut stream's output stays unknown.
+            self._take(message.get("usage"), skip="output_tokens")
+        elif kind == "message_delta":
+            self._take(body.get("usage"))
+        elif kind == "message_stop":
+            self.finished = True
+        elif kind == "error":
+            self.error = error_text(body) or "error event"
+
+    def on_body(self, body: Mapping[str, Any]) -> None:
+        """A whole message, or an error."""
+        self.model = as_text(body.get("model"))
+        self._take(body.get("usage"))
+        if body.get("type") == "error" or "error" in body:
+            self.error = error_text(body) or "error"
+
+    def _take(self, usage: Any, skip: str | None = None) -> None:
+        for field in _FIELDS:
+            value = as_object(usage).get(field)
+            if value is not None and field != skip:
+                self._usage[field] = value
+
+
+class AnthropicWire:
+    """`POST /v1/messages` and its free neighbours."""
+
+    name: WireName = "anthropic"
+    provider: str = "anthropic"
+    routes: tuple[Route, ...] = (
+        Route("POST", re.compile(r"/v1(?P<rest>/messages)"), "billable"),
+        Route("POST", re.compile(r"/v1(?P<rest>/messages/count_tokens)"), "free"),
+        Route("GET", re.compile(r"/v1(?P<rest>/models(/[\w.:@-]+)?)"), "free", marker="anthropic-version"),
+    )
+    session_headers: tuple[str, ...] = ("x-claude-code-session-id",)
+
+    def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
+        """Model, stream flag and tool names stand in the body."""
+        del path
+        names = [as_text(as_object(tool).get("name")) for tool in as_list(body.get("tools"))]
+        return Inquiry(
+            role=as_text(body.get("model")),
+            stream=body.get("stream") is True,
+            tools=tuple(name for name in names if name),
+        )
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """Anthropic's own header."""
+        return {"x-api-key": key}
+
+    def reading(self) -> AnthropicReading:
+        """A fresh reader for one response."""
+        return AnthropicReading()
+
+    def error_body(self, status: int, message: str) -> dict[str, Any]:
+        """`{"type": "error", ...}`."""
+        return {"type": "error", "error": {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}}
+
+
+WIRE = AnthropicWire()

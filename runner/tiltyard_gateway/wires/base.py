@@ -1,0 +1,116 @@
+"""What the gateway must know of an API: its routes, and where requests and responses say what matters.
+
+One file per wire implements `Wire`; `wires/__init__.py` lists them. Nothing else in the gateway knows
+a provider.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from tiltyard_specs.calls import Wire as WireName
+from tiltyard_specs.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path that may pass."""
+
+    method: str
+    pattern: re.Pattern[str]
+    """Matches the whole path; the group `rest` is what follows the version segment and is sent on."""
+    kind: Literal["billable", "free"]
+    marker: str | None = None
+    """A header that must be there, where two providers share a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What a request asks for."""
+
+    role: str | None
+    """The model that the agent names."""
+    stream: bool
+    tools: tuple[str, ...]
+
+
+class Reading(Protocol):
+    """Reads one response as it passes. All attributes are as of now."""
+
+    model: str | None
+    error: str | None
+    """The provider's own words, when the response says that the call failed."""
+    finished: bool
+    """A stream has said that it is complete."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """As far as reported; None when nothing was."""
+
+    def on_event(self, name: str, data: bytes) -> None:
+        """Take one server-sent event."""
+
+    def on_body(self, body: Mapping[str, Any]) -> None:
+        """Take a whole JSON response, of success or failure."""
+
+
+class Wire(Protocol):
+    """One API of one provider."""
+
+    name: WireName
+    provider: str
+    routes: tuple[Route, ...]
+    session_headers: tuple[str, ...]
+    """Headers in which known agents send their session id."""
+
+    def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
+        """Read a request."""
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """The header that carries the real key."""
+
+    def reading(self) -> Reading:
+        """A fresh reader for one response."""
+
+    def error_body(self, status: int, message: str) -> dict[str, Any]:
+        """An error as this API's clients expect it."""
+
+
+def parse_object(data: bytes) -> dict[str, Any]:
+    """A JSON object, or an empty one where it is none: a provider's garbage must not stop the relay."""
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str | None:
+    """The value if it is a string that is not empty, else None."""
+    return value if isinstance(value, str) and value else None
+
+
+def as_count(value: Any) -> int | None:
+    """The value if it is a whole number from 0, else None: unknown, never 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def error_text(body: Mapping[str, Any]) -> str | None:
+    """The message of an error body in any of the usual shapes."""
+    error = body.get("error")
+    if isinstance(error, str):
+        return error
+    found = as_object(error)
+    return as_text(found.get("message")) or as_text(found.get("type")) or as_text(body.get("message"))

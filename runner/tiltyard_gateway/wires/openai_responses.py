@@ -1,0 +1,127 @@
+"""OpenAI Responses."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tiltyard_gateway.wires.base import (
+    Inquiry,
+    Route,
+    as_count,
+    as_list,
+    as_object,
+    as_text,
+    error_text,
+    parse_object,
+)
+from tiltyard_specs.calls import Wire as WireName
+from tiltyard_specs.usage import Usage
+
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_ERROR_TYPES = {
+    401: "authentication_error",
+    429: "rate_limit_error",
+    500: "server_error",
+    503: "server_error",
+}
+
+
+class ResponsesReading:
+    """Usage stands in the last event only."""
+
+    def __init__(self) -> None:
+        self.model: str | None = None
+        self.error: str | None = None
+        self.finished = False
+        self.usage: Usage | None = None
+
+    def on_event(self, name: str, data: bytes) -> None:
+        """The deltas are by far the most events and say nothing of interest: do not parse them."""
+        if name and name not in _ENDS and name not in {"response.created", "error"}:
+            return
+        body = parse_object(data)
+        kind = body.get("type", name)
+        if kind == "error":
+            self.error = error_text(body) or "error event"
+        elif kind in _ENDS:
+            self.finished = True
+            self.on_body(as_object(body.get("response")))
+            if kind == "response.failed":
+                self.error = self.error or "response.failed"
+        elif kind == "response.created":
+            self.model = as_text(as_object(body.get("response")).get("model"))
+
+    def on_body(self, body: Mapping[str, Any]) -> None:
+        """A response object, or an error."""
+        self.model = as_text(body.get("model")) or self.model
+        if isinstance(body.get("usage"), dict):
+            self.usage = _usage(body["usage"])
+        if body.get("error"):
+            self.error = error_text(body) or "error"
+
+
+def _usage(raw: Mapping[str, Any]) -> Usage | None:
+    """Input includes what the cache served and took; the canonical form keeps them apart."""
+    total = as_count(raw.get("input_tokens"))
+    details = as_object(raw.get("input_tokens_details"))
+    cached = as_count(details.get("cached_tokens"))
+    written = as_count(details.get("cache_write_tokens"))
+    output = as_count(raw.get("output_tokens"))
+    if total is None and output is None:
+        return None
+    fresh = None if total is None else total - (cached or 0) - (written or 0)
+    return Usage(
+        input=as_count(fresh),
+        cache_read=cached,
+        cache_write=written,
+        output=output,
+        reasoning=as_count(as_object(raw.get("output_tokens_details")).get("reasoning_tokens")),
+    )
+
+
+class ResponsesWire:
+    """`POST /v1/responses`, with or without the version segment."""
+
+    name: WireName = "openai-responses"
+    provider: str = "openai"
+    routes: tuple[Route, ...] = (
+        Route("POST", re.compile(r"(/v1)?(?P<rest>/responses)"), "billable"),
+        Route("GET", re.compile(r"(/v1)?(?P<rest>/models(/[\w.:@-]+)?)"), "free"),
+    )
+    session_headers: tuple[str, ...] = ("session-id", "session_id")
+
+    def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
+        """Model, stream flag and tool names stand in the body."""
+        del path
+        return Inquiry(
+            role=as_text(body.get("model")),
+            stream=body.get("stream") is True,
+            tools=tuple(_tool_names(as_list(body.get("tools")))),
+        )
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """A bearer token."""
+        return {"Authorization": f"Bearer {key}"}
+
+    def reading(self) -> ResponsesReading:
+        """A fresh reader for one response."""
+        return ResponsesReading()
+
+    def error_body(self, status: int, message: str) -> dict[str, Any]:
+        """`{"error": {...}}`."""
+        kind = _ERROR_TYPES.get(status, "invalid_request_error")
+        return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+
+
+def _tool_names(tools: list[Any], prefix: str = "") -> Iterator[str]:
+    """Codex offers MCP tools inside a namespace: `mcp__server` with `tool` gives `mcp__server__tool`."""
+    for item in tools:
+        tool = as_object(item)
+        name = as_text(tool.get("name")) or as_text(tool.get("type"))
+        if name and tool.get("type") == "namespace":
+            yield from _tool_names(as_list(tool.get("tools")), prefix=f"{prefix}{name}__")
+        elif name:
+            yield prefix + name
+
+
+WIRE = ResponsesWire()
