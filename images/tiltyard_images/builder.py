@@ -1,11 +1,12 @@
 """The one door to images: each method returns a layer, built only if the engine lacks it."""
 
-import docker
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import docker
+
 from tiltyard_images import dockerbuild, rootfs
-from tiltyard_images.context import has_dockerfile, recipe_digest
+from tiltyard_images.context import recipe_digest
 from tiltyard_images.hostenv import HostEnv, host_env
 from tiltyard_images.keys import key_of
 from tiltyard_images.lookup import Layer, find_or_build
@@ -43,6 +44,27 @@ class ImageBuilder:
         below = self._rootfs()
         layer = Layer("base", key_of("base", below.key, recipe_digest("base"), NODE_WHEEL), below)
         return self._dockerfile(layer, "base", {"ROOTFS": below.tag, "NODE_WHEEL": NODE_WHEEL})
+
+    def forwarder(self) -> Image:
+        """Return the image of the small program that joins a sealed slot to its gateway."""
+        # Only the recipe counts: the program is static and nothing of the base is in it.
+        layer = Layer("forwarder", key_of("forwarder", recipe_digest("forwarder")))
+
+        def make() -> None:
+            self._build(layer, "forwarder", layer.labels(), {"BASE": self.base().tag})
+
+        return self._once(layer, make)
+
+    def agent(self, kind: str) -> Image:
+        """Return the layer with an agent's CLI; the base itself for a kind that needs none."""
+        base = self.base()
+        pin = AGENT_PINS.get(kind)
+        if pin is None:
+            return base
+        package = f"{pin.package}@{pin.version}"
+        key = key_of("agent", base.key, recipe_digest(kind), package)
+        layer = Layer(f"agent-{kind}", key, base, pin.version)
+        return self._dockerfile(layer, kind, {"BASE": base.tag, "PACKAGE": package})
 
     def _rootfs(self) -> Image:
         """Return Debian, from whichever origin came first; the key names the suite, the label the origin."""

@@ -45,13 +45,13 @@ def build(client: docker.DockerClient, job: DockerfileBuild, *, log: Path, timeo
     try:
         with log.open("w", encoding="utf-8") as file:
             _stream(client, job, file, timeout, Throttled(say, job.tag))
-    except _BuildFailed as failure:
+    except _BuildFailedError as failure:
         raise ImageBuildError(_sentence(job, str(failure), log)) from failure
     finally:
         client.images.prune({"dangling": True, "label": f"{LABEL_STAGE_OF}={job.key}"})
 
 
-class _BuildFailed(Exception):
+class _BuildFailedError(Exception):
     """What the engine said when it gave up."""
 
 
@@ -63,9 +63,9 @@ def _stream(
         text = str(event.get("stream") or event.get("status") or event.get("error") or "")
         log.write(text if text.endswith("\n") else f"{text}\n")
         if "error" in event:
-            raise _BuildFailed(event["error"])
+            raise _BuildFailedError(event["error"])
         if time.monotonic() > deadline:
-            raise _BuildFailed(f"it took longer than {timeout:.0f} s")
+            raise _BuildFailedError(f"it took longer than {timeout:.0f} s")
         say(text)
 
 
@@ -83,7 +83,7 @@ def _events(client: docker.DockerClient, job: DockerfileBuild, timeout: float) -
             timeout=int(timeout),
         )
     except (APIError, requests.RequestException) as error:
-        raise _BuildFailed(str(error)) from error
+        raise _BuildFailedError(str(error)) from error
 
 
 def _sentence(job: DockerfileBuild, why: str, log: Path) -> str:
