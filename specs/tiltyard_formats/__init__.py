@@ -1,0 +1,1 @@
+"""Readers of row files and of other tools' files."""

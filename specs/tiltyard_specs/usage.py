@@ -33,7 +33,9 @@ class Usage(Model):
 
     def __add__(self, other: Self) -> Self:
         """Sum by bucket; a bucket unknown on both sides stays unknown."""
-        return type(self)(**{name: _sum(getattr(self, name), getattr(other, name)) for name in type(self).model_fields})
+        return type(self)(
+            **{name: _sum(getattr(self, name), getattr(other, name)) for name in type(self).model_fields}
+        )
 
 
 def _sum(left: int | None, right: int | None) -> int | None:

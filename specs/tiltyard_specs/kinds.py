@@ -1,0 +1,32 @@
+"""How an agent's output is read: the kinds of agents, which of them run today, and which provider each calls."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from tiltyard_specs.nearest import did_you_mean
+from tiltyard_specs.scalars import wrong
+
+RUNNABLE_KINDS = ("claude", "codex", "text", "oracle", "nop")
+KNOWN_KINDS = (*RUNNABLE_KINDS, "mini", "copilot", "gemini", "cursor", "opencode")
+UNMETERED_KINDS = frozenset({"text", "oracle", "nop"})
+"""Kinds that need no budget, no price and no key."""
+PROVIDER_OF_KIND = {"claude": "anthropic", "codex": "openai"}
+
+
+def kind_problem(value: str) -> tuple[str, str] | None:
+    """Why this kind cannot be run, and a hint; None when it can."""
+    if value not in KNOWN_KINDS:
+        return f'unknown kind "{value}"', did_you_mean(value, RUNNABLE_KINDS, "Kinds that run today")
+    if value not in RUNNABLE_KINDS:
+        return f'kind "{value}" does not run yet', f"kinds that run today: {', '.join(RUNNABLE_KINDS)}"
+    return None
+
+
+def _check_kind(value: str) -> str:
+    if (problem := kind_problem(value)) is not None:
+        raise wrong(*problem)
+    return value
+
+
+Kind = Annotated[str, AfterValidator(_check_kind), Field(json_schema_extra={"enum": list(RUNNABLE_KINDS)})]

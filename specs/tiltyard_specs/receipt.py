@@ -1,0 +1,93 @@
+"""The receipt of a whole trial: `trial.json`, from which every reported number can be recomputed with the records."""
+
+from typing import Any
+
+from pydantic import ConfigDict, Field, JsonValue
+
+from tiltyard_specs.record import ImageFact, RecordModel
+from tiltyard_specs.versioned import parse_versioned
+
+RECEIPT_VERSION = 1
+
+
+class RepoFact(RecordModel):
+    """A repo as it was resolved."""
+
+    source: str
+    """URL or path, as the spec gives it."""
+    ref: str | None = None
+    """Ref, as the spec gives it."""
+    commit: str
+    """The commit that the ref named."""
+
+
+class EngineFact(RecordModel):
+    """The container engine."""
+
+    model_config = ConfigDict(extra="allow")
+
+    version: str
+    """Version of the engine."""
+    platform: str
+    """Operating system and architecture: linux/amd64."""
+    api_version: str | None = None
+    """Version of the engine's API."""
+
+
+class Selection(RecordModel):
+    """Which part of the spec was asked for; empty means all."""
+
+    questions: tuple[str, ...] = ()
+    """Ids of questions."""
+    arms: tuple[str, ...] = ()
+    """Names of arms."""
+    agents: tuple[str, ...] = ()
+    """Names of agents, or of their variants."""
+    reps: int | None = None
+    """Repetitions, instead of the spec's."""
+
+
+class TrialReceipt(RecordModel):
+    """What was run, in which order, on what."""
+
+    schema_version: int = RECEIPT_VERSION
+    """Version of this format."""
+    trial: str
+    """Name of the trial."""
+    plan_id: str
+    """Content id of the plan: every run, in order."""
+    seed: int
+    """Seed of the order and of the statistics."""
+    spec: dict[str, JsonValue]
+    """The spec as resolved."""
+    order: tuple[str, ...] = ()
+    """Ids of the runs, in execution order."""
+    runs_expected: int = 0
+    """How many runs the plan holds."""
+    selection: Selection = Selection()
+    """Which part of the spec was asked for."""
+    repos: dict[str, RepoFact] = Field(default_factory=dict)
+    """Repos, resolved."""
+    images: dict[str, ImageFact] = Field(default_factory=dict)
+    """Images used."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Versions of Tiltyard, Python and the agent CLIs."""
+    engine: EngineFact | None = None
+    """The container engine."""
+    policy: dict[str, JsonValue] = Field(default_factory=dict)
+    """Network, history, setup scope, caching: what was in force."""
+    started_at: str = ""
+    """RFC 3339, UTC: when the trial was first started."""
+
+    def to_json(self) -> str:
+        """The text of trial.json."""
+        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data, as in trial.json."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def parse_receipt(text: str | bytes, source: str) -> TrialReceipt:
+    """Read a receipt; DataError when it is none or was written by a newer Tiltyard."""
+    return parse_versioned(TrialReceipt, text, source, newest=RECEIPT_VERSION)

@@ -1,0 +1,45 @@
+"""Reads Tiltyard's own JSON files: the schema version first, then the fields."""
+
+import json
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from tiltyard_specs.errors import DataError
+from tiltyard_specs.problems import SpecError
+from tiltyard_specs.source import Source
+from tiltyard_specs.validation import problems_of
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def parse_versioned(model: type[ModelT], text: str | bytes, source: str, *, newest: int) -> ModelT:
+    """One object of the model; every failure is a DataError that names the file."""
+    data = _load(text, source)
+    version = data.get("schema_version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise DataError(f"{source}: has no schema_version, so it was not written by Tiltyard")
+    if version > newest:
+        raise DataError(
+            f"{source} was written by a newer Tiltyard (schema version {version}, this one reads up to {newest}): upgrade"
+        )
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise SpecError(problems_of(error, Source(source, data), model).values()) from None
+
+
+def _load(text: str | bytes, source: str) -> dict[str, object]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{source}: is not valid JSON ({error.msg} at line {error.lineno}): cut off or damaged; delete it to run again"
+        ) from None
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise DataError(
+            f"{source}: is not JSON ({type(error).__name__}): damaged; delete it to run again"
+        ) from None
+    if not isinstance(data, dict):
+        raise DataError(f"{source}: holds {type(data).__name__}, not an object: not written by Tiltyard")
+    return data
