@@ -1,0 +1,13 @@
+"""Whole trials: plan, stores, executors, resume."""
+
+from tiltyard_cluster.events import AttemptEnded, Event, Note, Planned, RunStarted
+from tiltyard_cluster.options import RunOptions
+from tiltyard_cluster.plan import Plan, PlannedRun, make_plan
+from tiltyard_cluster.stopper import Stopper
+from tiltyard_cluster.store import FolderStore, Store
+from tiltyard_cluster.trial import Preview, TrialResult, preview_trial, run_trial
+
+__all__ = [
+    "AttemptEnded", "Event", "FolderStore", "Note", "Plan", "PlannedRun", "Planned", "Preview", "RunOptions",
+    "RunStarted", "Stopper", "Store", "TrialResult", "make_plan", "preview_trial", "run_trial",
+]  # fmt: skip

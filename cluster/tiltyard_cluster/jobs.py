@@ -1,0 +1,117 @@
+"""Turns planned runs into jobs: everything that a run needs, looked up once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tiltyard_gateway.client import Upstream
+from tiltyard_runner.agents import AgentTask
+from tiltyard_runner.container import Bounds
+from tiltyard_runner.job import Job, Key, RunIdentity
+from tiltyard_runner.slot import GATEWAY_URL
+from tiltyard_specs import AgentVariant, Arm, Question, Trial
+
+from tiltyard_cluster.arm_images import TRIAL_OUT, ArmImage
+from tiltyard_cluster.plan import PlannedRun
+from tiltyard_cluster.providers import run_upstreams
+from tiltyard_cluster.treatment import with_treatment
+
+_WORKSPACE = "/workspace"
+_CLAIM = (
+    "At the end of your answer state on one line what you did to check it, as\n"
+    'VERIFICATION: {"ran": [], "result": "passed|failed|not-run", "could_not_verify": [], "missing": []}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFactory:
+    """Makes the jobs of one trial on one machine."""
+
+    trial: Trial
+    upstreams: Mapping[str, Upstream]
+    environ: Mapping[str, str]
+    scripted: bool
+    """Whether a scripted model server answers: agents' own upstreams do not apply then."""
+
+    def job(self, run: PlannedRun, image: ArmImage) -> Job:
+        """The job of one run in its arm's image."""
+        spec = self.trial.spec
+        question = self.trial.question(run.question)
+        arm = self.trial.arm(run.arm)
+        agent = self.variant(run.agent).under(arm)
+        in_run = spec.setup_scope == "run"
+        return Job(
+            identity=RunIdentity(
+                run.run_id, spec.name, run.question, run.arm, run.agent, run.rep, run.capability, run.position, run.block
+            ),
+            kind=agent.kind,
+            task=self._task(question, arm, agent),
+            key=self._key(question),
+            image=image.id,
+            bounds=Bounds(cpus=spec.limits.cpus, memory=spec.limits.memory, pids=spec.limits.pids, disk=spec.limits.disk),
+            timeout=question.timeout or agent.timeout or spec.defaults.timeout,
+            output_limit=spec.limits.output,
+            trial_env=dict(arm.env) | trial_env(run),
+            setup=arm.setup if in_run else (),
+            parallel_setup=arm.parallel_setup,
+            uses=arm.uses,
+            upstreams={} if self.scripted else run_upstreams(agent, self.upstreams, self.environ),
+            effort=agent.effort,
+            policy=self._policy(),
+            images=image.facts,
+            versions=image.versions,
+        )
+
+    def variant(self, name: str) -> AgentVariant:
+        """The agent variant of a run."""
+        return next(agent for agent in self.trial.agents if agent.name == name)
+
+    def _task(self, question: Question, arm: Arm, agent: AgentVariant) -> AgentTask:
+        solution = self.trial.folder / question.solution if question.solution else None
+        reads_solution = solution is not None and agent.kind == "oracle"
+        task = AgentTask(
+            prompt=self._prompt(question, arm),
+            model=agent.model,
+            effort=agent.effort,
+            edits=agent.edits,
+            args=tuple(agent.args),
+            env=dict(arm.env) | dict(agent.env),
+            command=agent.command,
+            gateway_url=GATEWAY_URL,
+            max_turns=self.trial.spec.limits.turns,
+            solution=solution.read_bytes() if solution is not None and reads_solution else None,
+        )
+        return with_treatment(task, arm)
+
+    def _prompt(self, question: Question, arm: Arm) -> str:
+        defaults = self.trial.spec.defaults
+        parts = [arm.prompt_prefix, question.prompt, arm.prompt_suffix, defaults.prompt_suffix]
+        return "\n\n".join(part for part in [*parts, _CLAIM if defaults.claim else ""] if part)
+
+    def _key(self, question: Question) -> Key:
+        folder = self.trial.folder
+        return Key(
+            expect=tuple(question.expect),
+            forbid=tuple(question.forbid),
+            min_recall=question.min_recall,
+            verify=question.verify,
+            hidden={path: (folder / source).read_bytes() for path, source in question.hidden.items()},
+            protect=tuple(self.trial.spec.protect),
+        )
+
+    def _policy(self) -> dict[str, object]:
+        data = self.trial.spec.model_dump(mode="json")
+        return {name: data[name] for name in ("network", "history", "setup_scope", "limits")}
+
+
+def trial_env(run: PlannedRun) -> dict[str, str]:
+    """The TRIAL_* variables of one run, for setup and verify; the agent does not get them."""
+    return {
+        "TRIAL_OUT": TRIAL_OUT,
+        "TRIAL_DIR": _WORKSPACE,
+        # Letters, digits and underscore, beginning with a letter: also a legal database name.
+        "TRIAL_ID": f"t_{run.run_id[:24]}",
+        "TRIAL_QUESTION": run.question,
+        "TRIAL_ARM": run.arm,
+        "TRIAL_AGENT": run.agent,
+        "TRIAL_REP": str(run.rep),
+    }

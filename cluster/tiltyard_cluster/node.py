@@ -1,0 +1,148 @@
+"""This machine as a place for runs: its engine, images, gateway and slots."""
+
+import shutil
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import docker
+from tiltyard_gateway.client import GatewayConfig, GatewayProcess, PriceRow, Upstream, scripted_upstreams
+from tiltyard_gateway.scripted import ScriptedServer
+from tiltyard_images import EngineFacts, Image, ImageBuilder, engine_facts
+from tiltyard_runner.job import Place
+from tiltyard_runner.owner import Owner
+from tiltyard_runner.slot import Slot
+from tiltyard_specs import Trial
+
+from tiltyard_cluster.arm_images import ArmImages, FailedArm, tool_versions
+from tiltyard_cluster.events import Note
+from tiltyard_cluster.executor import OpenRun
+from tiltyard_cluster.failed_setup import record_failed_setup
+from tiltyard_cluster.jobs import JobFactory
+from tiltyard_cluster.local import LocalExecutor
+from tiltyard_cluster.options import RunOptions, cache_folder
+from tiltyard_cluster.plan import PlannedRun
+from tiltyard_cluster.providers import require_keys, trial_upstreams
+from tiltyard_cluster.publish import Publisher
+from tiltyard_cluster.receipt import write_receipt
+from tiltyard_cluster.resolve import Resolved
+
+
+class LocalNode:
+    """Prepares this machine for the runs that are left, and runs them.
+
+    Args:
+        client: The engine.
+        trial: The trial.
+        resolved: Its plan and repos.
+        staging: Folder for the files of attempts under way.
+        publisher: Where attempts go.
+        options: How to run this time.
+    """
+
+    def __init__(
+        self,
+        client: docker.DockerClient,
+        trial: Trial,
+        resolved: Resolved,
+        staging: Path,
+        publisher: Publisher,
+        options: RunOptions,
+    ) -> None:
+        self._client = client
+        self._trial = trial
+        self._resolved = resolved
+        self._staging = staging
+        self._publisher = publisher
+        self._options = options
+        self._facts: EngineFacts = engine_facts(client)
+        self._scripted = options.model_script is not None
+        self._upstreams = trial_upstreams(trial, options.environ)
+        self._jobs = JobFactory(trial, self._upstreams, options.environ, scripted=self._scripted)
+        self._builder = ImageBuilder(client, cache_folder(options.environ), say=self._note)
+        self._open = 0
+
+    def prepare(self, left: Sequence[PlannedRun]) -> list[OpenRun]:
+        """Build the images of these runs. Runs of an arm whose setup fails are recorded and not returned.
+
+        Raises:
+            UnavailableError: A key is missing, or a layer below the arms cannot be built.
+        """
+        agents = [self._jobs.variant(run.agent).under(self._trial.arm(run.arm)) for run in left]
+        if not self._scripted:
+            require_keys(agents, self._upstreams, self._options.environ)
+        images = ArmImages(
+            self._trial, self._builder, self._resolved.checkouts, tool_versions(f"docker {self._facts.version}")
+        )
+        open_runs = []
+        for run in left:
+            image = images.get(run, self._jobs.variant(run.agent))
+            attempt = self._publisher.next_attempt(run)
+            if isinstance(image, FailedArm):
+                variant = self._jobs.variant(run.agent).under(self._trial.arm(run.arm))
+                record_failed_setup(self._publisher, self._trial, run, variant, image, attempt, self._options.listen)
+            else:
+                open_runs.append(OpenRun(run, self._jobs.job(run, image), attempt))
+        write_receipt(self._publisher.store, self._trial, self._resolved, images, self._facts, self._options)
+        self._open = len(open_runs)
+        return open_runs
+
+    @contextmanager
+    def executor(self) -> Iterator[LocalExecutor]:
+        """The machine, ready to run: gateway, slots on demand, and nothing of it afterwards."""
+        stop = threading.Event()
+        with ExitStack() as stack:
+            self._staging.mkdir(parents=True, exist_ok=True)
+            stack.callback(shutil.rmtree, self._staging, ignore_errors=True)
+            gateway = stack.enter_context(GatewayProcess(self._gateway_config(stack)))
+            forwarder = self._builder.forwarder()
+            owner, setup_lock = Owner.current(), threading.Lock()
+            yield stack.enter_context(
+                LocalExecutor(
+                    parallel=self._parallel(),
+                    open_slot=lambda number: self._slot(number, gateway, forwarder, owner),
+                    place=lambda slot: Place(
+                        self._client, gateway, slot, owner, socket.gethostname(), stop, setup_lock
+                    ),
+                    publisher=self._publisher,
+                    staging=self._staging,
+                    retries=self._trial.spec.retries,
+                    stop=stop,
+                    listen=self._options.listen,
+                )
+            )
+
+    def _slot(self, number: int, gateway: GatewayProcess, forwarder: Image, owner: Owner) -> Slot:
+        name = str(number)
+        return Slot(
+            self._client,
+            name=name,
+            image=forwarder.id,
+            socket_folder=gateway.open_slot(name),
+            owner=owner,
+            trial=self._trial.spec.name,
+            sealed=self._trial.spec.network == "sealed",
+        )
+
+    def _gateway_config(self, stack: ExitStack) -> GatewayConfig:
+        upstreams: dict[str, Upstream] = self._upstreams
+        if self._options.model_script is not None:
+            server = stack.enter_context(ScriptedServer(self._options.model_script))
+            upstreams = scripted_upstreams(server.base_url)
+        prices = {
+            model: PriceRow.model_validate(row.model_dump()) for model, row in self._trial.spec.prices.items()
+        }
+        return GatewayConfig(upstreams=upstreams, prices=prices)
+
+    def _parallel(self) -> int:
+        wanted = self._options.parallel or self._trial.spec.defaults.parallel
+        if wanted is None:
+            info = self._client.info()
+            limits = self._trial.spec.limits
+            wanted = int(min(info["NCPU"] / limits.cpus, info["MemTotal"] * 0.8 / limits.memory))
+        return max(1, min(wanted, self._open))
+
+    def _note(self, text: str) -> None:
+        self._options.listen(Note(text))

@@ -1,0 +1,62 @@
+"""Writes trial.json: what was run, in which order, with what."""
+
+from datetime import UTC, datetime
+
+from tiltyard_images import EngineFacts
+from tiltyard_specs import Trial
+from tiltyard_specs.receipt import EngineFact, RepoFact, TrialReceipt, parse_receipt
+
+from tiltyard_cluster.arm_images import ArmImages
+from tiltyard_cluster.layout import SUPERSEDED, TRIAL
+from tiltyard_cluster.options import RunOptions
+from tiltyard_cluster.resolve import Resolved
+from tiltyard_cluster.store import Store
+
+
+def write_receipt(
+    store: Store,
+    trial: Trial,
+    resolved: Resolved,
+    images: ArmImages,
+    engine: EngineFacts,
+    options: RunOptions,
+) -> None:
+    """Write trial.json. One of another plan is kept under `superseded/`."""
+    text = store.get(TRIAL)
+    earlier = parse_receipt(text, TRIAL) if text else None
+    if text and earlier and earlier.plan_id != resolved.plan.plan_id:
+        store.put(f"{SUPERSEDED}/trial-{earlier.plan_id}.json", text)
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    plan, spec = resolved.plan, trial.spec
+    receipt = TrialReceipt(
+        trial=spec.name,
+        plan_id=plan.plan_id,
+        seed=plan.seed,
+        spec=spec.model_dump(mode="json"),
+        order=tuple(run.run_id for run in plan.runs),
+        runs_expected=len(plan.runs),
+        repos=_repos(trial, resolved),
+        images=(earlier.images if earlier else {}) | images.all_facts(),
+        versions=images.all_versions(),
+        engine=EngineFact(version=engine.version, platform=engine.platform, api_version=engine.api_version),
+        policy=_policy(trial, options),
+        started_at=earlier.started_at if earlier else now,
+    )
+    store.put(TRIAL, receipt.to_json().encode())
+
+
+def _repos(trial: Trial, resolved: Resolved) -> dict[str, RepoFact]:
+    return {
+        repo.name: RepoFact(source=repo.source, ref=repo.ref, commit=resolved.checkouts[repo.name].commit)
+        for repo in trial.spec.repos
+        if repo.name in resolved.checkouts
+    }
+
+
+def _policy(trial: Trial, options: RunOptions) -> dict[str, object]:
+    data = trial.spec.model_dump(mode="json")
+    policy: dict[str, object] = {name: data[name] for name in ("network", "history", "setup_scope", "limits")}
+    policy["prompt_cache"] = data["gateway"]["prompt_cache"]
+    policy["nonce"] = data["gateway"]["nonce"]
+    policy["models"] = "scripted" if options.model_script else "provider"
+    return policy

@@ -1,0 +1,68 @@
+"""From a trial to its plan: repos are fetched and their refs become commits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltyard_images import Checkout, Repos
+from tiltyard_specs import Trial
+from tiltyard_specs.record import RunRecord
+
+from tiltyard_cluster.options import RunOptions, cache_folder
+from tiltyard_cluster.plan import Plan, PlannedRun, arm_repo, make_plan
+from tiltyard_cluster.publish import Publisher
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A trial with its plan."""
+
+    plan: Plan
+    checkouts: Mapping[str | None, Checkout]
+    """By repo name; None is the empty workspace of questions without a repo."""
+
+
+def resolve(trial: Trial, options: RunOptions) -> Resolved:
+    """Fetch the repos that the trial uses and lay out its runs."""
+    repos = Repos(cache_folder(options.environ))
+    used = {arm_repo(question, arm) for question in trial.spec.questions for arm in trial.spec.arms}
+    checkouts: dict[str | None, Checkout] = {}
+    for name in sorted(used, key=str):
+        checkouts[name] = repos.empty() if name is None else _checkout(trial, repos, name)
+    commits = {name: checkout.commit for name, checkout in checkouts.items() if name is not None}
+    return Resolved(make_plan(trial, commits), checkouts)
+
+
+def _checkout(trial: Trial, repos: Repos, name: str) -> Checkout:
+    repo = trial.repo(name)
+    source = str((trial.folder / repo.source).resolve()) if repo.is_local else repo.source
+    return repos.checkout(source, repo.ref)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Which runs of a plan are done."""
+
+    done: Mapping[str, RunRecord]
+    """By run id."""
+    left: tuple[PlannedRun, ...]
+
+
+def progress(plan: Plan, publisher: Publisher) -> Progress:
+    """Read the records that are there."""
+    done = {run.run_id: record for run in plan.runs if (record := publisher.done(run)) is not None}
+    return Progress(done, tuple(run for run in plan.runs if run.run_id not in done))
+
+
+def retire_failed(plan: Plan, before: Progress, publisher: Publisher) -> Progress:
+    """Open again every run whose outcome does not count."""
+    again = {run_id for run_id, record in before.done.items() if not record.outcome.counted}
+    for run in plan.runs:
+        if run.run_id in again:
+            publisher.retire(run, before.done[run.run_id])
+    return progress(plan, publisher)
+
+
+def spec_folder(path: Path) -> Path:
+    """Where results of a spec go unless told otherwise: beside it, under its name."""
+    return path.parent / f"{path.stem}-results"

@@ -1,0 +1,32 @@
+"""How a user's interrupt reaches a trial under way."""
+
+from collections.abc import Callable
+
+from tiltyard_specs.errors import InterruptedTrialError
+
+
+class Stopper:
+    """Asked once: finish the runs under way and stop. Asked again: stop now.
+
+    A signal handler calls `request`; the trial says with `attach` who carries it out.
+    """
+
+    def __init__(self) -> None:
+        self._cancel: Callable[[bool], None] | None = None
+        self.asked = 0
+        """How often the user has asked."""
+
+    def attach(self, cancel: Callable[[bool], None] | None) -> None:
+        """From now on `cancel(now)` carries requests out; None while there is nothing to finish."""
+        self._cancel = cancel
+
+    def request(self) -> None:
+        """Ask to stop.
+
+        Raises:
+            InterruptedTrialError: Nothing runs yet, so there is nothing to finish.
+        """
+        self.asked += 1
+        if self._cancel is None:
+            raise InterruptedTrialError("interrupted before the first run; nothing was spent")
+        self._cancel(self.asked > 1)

@@ -1,0 +1,168 @@
+"""Where results lie. One narrow interface; a folder here, S3 beside it later."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from tiltyard_specs.errors import DataError, UnavailableError
+
+_CHUNK = 1 << 20
+_TEMPORARY = ".tmp-"
+
+
+class Store(Protocol):
+    """Objects by key. Keys are relative paths with `/`; a put is atomic and durable before it returns."""
+
+    def put_if_absent(self, key: str, data: bytes) -> bool:
+        """Write a new object; False, and nothing written, when there is one already."""
+        ...
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write or replace an object."""
+        ...
+
+    def put_file(self, key: str, path: Path) -> None:
+        """Take a file into the store; the file is gone afterwards."""
+        ...
+
+    def get(self, key: str) -> bytes | None:
+        """The whole object, or None when there is none."""
+        ...
+
+    def stream(self, key: str) -> Iterator[bytes]:
+        """The object in chunks."""
+        ...
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """The keys that begin with `prefix`, in no particular order."""
+        ...
+
+    def move(self, source: str, target: str) -> None:
+        """Give every object below the folder `source` a key below `target`."""
+        ...
+
+    def remove(self, key: str) -> None:
+        """Remove an object, if it is there."""
+        ...
+
+
+class FolderStore:
+    """A folder on this machine: each object a file, each put a rename."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def create(cls, root: Path) -> "FolderStore":
+        """Make the folder if it is missing.
+
+        Raises:
+            UnavailableError: It cannot be made or written.
+        """
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=root):
+                pass
+        except OSError as error:
+            raise UnavailableError(
+                f"the results folder {root} cannot be written: {error.strerror or error}; "
+                "choose another with --out"
+            ) from error
+        return cls(root)
+
+    @classmethod
+    def open(cls, root: Path) -> "FolderStore":
+        """An existing folder.
+
+        Raises:
+            DataError: There is none.
+        """
+        if not root.is_dir():
+            raise DataError(f"{root} is no results folder: there is no such folder")
+        return cls(root)
+
+    def put_if_absent(self, key: str, data: bytes) -> bool:
+        """See `Store`. A hard link fails where the name exists, which makes the test and the write one step."""
+        path = self._path(key)
+        temporary = self._write(path, data)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink()
+        _sync(path.parent)
+        return True
+
+    def put(self, key: str, data: bytes) -> None:
+        """See `Store`."""
+        path = self._path(key)
+        self._write(path, data).replace(path)
+        _sync(path.parent)
+
+    def put_file(self, key: str, path: Path) -> None:
+        """See `Store`."""
+        target = self._path(key)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(path, target)
+
+    def get(self, key: str) -> bytes | None:
+        """See `Store`."""
+        try:
+            return self._path(key).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def stream(self, key: str) -> Iterator[bytes]:
+        """See `Store`."""
+        with self._path(key).open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """See `Store`."""
+        top = self.root / PurePosixPath(prefix).parent if not prefix.endswith("/") else self.root / prefix
+        for folder, _, files in os.walk(top):
+            for name in files:
+                key = Path(folder, name).relative_to(self.root).as_posix()
+                if key.startswith(prefix) and not name.startswith(_TEMPORARY):
+                    yield key
+
+    def move(self, source: str, target: str) -> None:
+        """See `Store`."""
+        for key in list(self.list(source + "/")):
+            self.put_file(target + key.removeprefix(source), self._path(key))
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self._path(source))
+
+    def remove(self, key: str) -> None:
+        """See `Store`."""
+        self._path(key).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self.root / key
+
+    @staticmethod
+    def _write(path: Path, data: bytes) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files private; results are for whoever may read the folder.
+        Path(name).chmod(0o644)
+        return Path(name)
+
+
+def _sync(folder: Path) -> None:
+    """Make a rename in `folder` survive a power failure."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,191 @@
+"""Runs a whole trial on this machine: the public `run_trial`, and `preview_trial`, which spends nothing."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from tiltyard_images import connect
+from tiltyard_runner.reaper import reap
+from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial
+from tiltyard_specs.errors import UnavailableError
+
+from tiltyard_cluster.budget import Spending
+from tiltyard_cluster.events import AttemptEnded, Note, Planned
+from tiltyard_cluster.executor import Executor, OpenRun
+from tiltyard_cluster.node import LocalNode
+from tiltyard_cluster.options import RunOptions
+from tiltyard_cluster.plan import Plan, PlannedRun
+from tiltyard_cluster.publish import Publisher
+from tiltyard_cluster.recovery import recover
+from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed
+from tiltyard_cluster.stopper import Stopper
+from tiltyard_cluster.store import FolderStore
+from tiltyard_cluster.supported import require_supported
+
+STAGING = ".staging"
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """What there is after a start of a trial."""
+
+    out: Path
+    plan: Plan
+    records: tuple[RunRecord, ...]
+    """The settled runs, in the plan's order, those of earlier starts included."""
+    stopped: str | None = None
+    """Why runs are left, where some are."""
+    interrupted: bool = False
+    """Whether the user stopped it."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run of the plan is settled."""
+        return len(self.records) == len(self.plan.runs)
+
+    @property
+    def outcomes(self) -> Counter[Outcome]:
+        """How many runs ended in each way."""
+        return Counter(record.outcome for record in self.records)
+
+    @property
+    def unhealthy(self) -> bool:
+        """Whether a setup failed or a treatment was not delivered."""
+        return any(outcome.unhealthy for outcome in self.outcomes)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Of `tiltyard run`: wrong answers are results, not errors."""
+        if self.interrupted:
+            return ExitCode.INTERRUPTED
+        return ExitCode.UNHEALTHY if self.unhealthy else ExitCode.OK
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a start would do."""
+
+    plan: Plan
+    progress: Progress
+
+
+def preview_trial(trial: Trial, out: Path, options: RunOptions | None = None) -> Preview:
+    """Lay a trial out and see what is done already, without an engine and without spending anything."""
+    options = options or RunOptions()
+    resolved = resolve(trial, options)
+    publisher = Publisher(FolderStore(out), read_only=True)
+    return Preview(resolved.plan, progress(resolved.plan, publisher))
+
+
+def run_trial(
+    trial: Trial, out: Path | str, options: RunOptions | None = None, stopper: Stopper | None = None
+) -> TrialResult:
+    """Run what is left of a trial.
+
+    Args:
+        trial: What `load_trial` returned, or a selection of it.
+        out: The results folder. A run whose record is there is done and is not run again.
+        options: How to run this time.
+        stopper: Through which a user's interrupt comes.
+
+    Returns:
+        All settled runs. Wrong answers, timeouts and failed setups are results, not exceptions.
+
+    Raises:
+        UnavailableError: No engine, a missing key, a setting that cannot be enforced, a folder in use or not writable.
+        DataError: A repo or a record that cannot be read.
+        InterruptedTrialError: The user stopped it before the first run.
+    """
+    start = _Start(trial, Path(out), options or RunOptions(), stopper or Stopper())
+    return start.run()
+
+
+class _Start:
+    def __init__(self, trial: Trial, out: Path, options: RunOptions, stopper: Stopper) -> None:
+        self._trial = trial
+        self._out = out.absolute()
+        self._options = options
+        self._stopper = stopper
+        self._spending = Spending(trial.spec.budget)
+        self._stopped: str | None = None
+
+    def run(self) -> TrialResult:
+        require_supported(self._trial)
+        with ExitStack() as stack:
+            store = FolderStore.create(self._out)
+            stack.enter_context(_only_one(self._out))
+            publisher = Publisher(store)
+            client = connect()
+            if removed := reap(client):
+                self._note(f"removed {removed} containers that a killed start had left")
+            resolved = resolve(self._trial, self._options)
+            before = self._before(resolved, publisher)
+            self._options.listen(Planned(len(resolved.plan.runs), tuple(before.done.values())))
+            if before.left:
+                node = LocalNode(client, self._trial, resolved, self._out / STAGING, publisher, self._options)
+                self._run_on(node, before.left)
+            after = progress(resolved.plan, publisher)
+            return self._result(resolved.plan, after)
+
+    def _before(self, resolved: Resolved, publisher: Publisher) -> Progress:
+        runs = {run.run_id: run for run in resolved.plan.runs}
+        if kept := recover(self._out / STAGING, runs, self._trial.spec.name, publisher):
+            self._note(f"kept the spend of {kept} attempts that a killed start had left unfinished")
+        before = progress(resolved.plan, publisher)
+        if self._options.retry_failed:
+            before = retire_failed(resolved.plan, before, publisher)
+        for record in before.done.values():
+            self._spending.add(record)
+        return before
+
+    def _run_on(self, node: LocalNode, left: Sequence[PlannedRun]) -> None:
+        open_runs = node.prepare(left)
+        with node.executor() as executor:
+            self._stopper.attach(lambda now: executor.cancel(now=now))
+            try:
+                self._drive(executor, open_runs)
+            finally:
+                self._stopper.attach(None)
+
+    def _drive(self, executor: Executor, open_runs: Sequence[OpenRun]) -> None:
+        for block in _blocks(open_runs):
+            executor.submit(block)
+        for finished in executor.results():
+            self._spending.add(finished.record)
+            self._options.listen(AttemptEnded(finished.record, finished.final))
+            spent = self._spending.exhausted()
+            if spent and self._stopped is None:
+                self._stopped = f"the budget is spent: {spent}"
+                executor.cancel(now=False)
+
+    def _result(self, plan: Plan, after: Progress) -> TrialResult:
+        records = tuple(after.done[run.run_id] for run in plan.runs if run.run_id in after.done)
+        interrupted = self._stopper.asked > 0 and bool(after.left)
+        stopped = "stopped by the user" if interrupted else self._stopped
+        return TrialResult(self._out, plan, records, stopped if after.left else None, interrupted)
+
+    def _note(self, text: str) -> None:
+        self._options.listen(Note(text))
+
+
+def _blocks(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:
+    groups: dict[str, list[OpenRun]] = {}
+    for run in runs:
+        groups.setdefault(run.planned.block, []).append(run)
+    return list(groups.values())
+
+
+def _only_one(out: Path) -> FileLock:
+    lock = FileLock(out / _LOCK, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise UnavailableError(
+            f"another tiltyard is running a trial in {out}; wait for it, or choose another folder with --out"
+        ) from None
+    lock.release()
+    return lock
