@@ -1,0 +1,81 @@
+"""Relative cost of each arm against the baseline, with verdicts corrected for the number of comparisons."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isnan, nan
+
+from tiltyard_report._measures import Quantity, by_question, counted, tokens, usd
+from tiltyard_report._records import Run
+from tiltyard_report.model import Comparison
+from tiltyard_stats import Decision, cost_ratio_stratified, cost_ratio_test, holm, token_verdict
+from tiltyard_stats.decide import MINIMUM_RUNS, NO_VERDICT
+
+Cell = tuple[str, str]
+"""Agent and arm."""
+
+
+def compare_tokens(
+    runs: Mapping[Cell, Sequence[Run]], baseline: str, *, confidence: float, partial: bool
+) -> dict[Cell, Comparison]:
+    """Tokens of each arm against the baseline of the same agent, with verdicts.
+
+    A partial result gets no verdict: what is missing may not be missing by chance.
+    """
+    raw = {
+        cell: _ratio(runs[cell], runs.get((cell[0], baseline), ()), tokens, confidence)
+        for cell in runs
+        if cell[1] != baseline
+    }
+    adjusted = _adjust(raw)
+    return {
+        cell: _decide(comparison, adjusted.get(cell, nan), partial=partial)
+        for cell, comparison in raw.items()
+    }
+
+
+def compare_usd(arm: Sequence[Run], baseline: Sequence[Run], confidence: float) -> Comparison | None:
+    """USD of an arm against the baseline, or None unless every counted run has a known cost."""
+    if not all(usd(run) is not None for run in counted((*arm, *baseline))):
+        return None
+    comparison = _ratio(arm, baseline, usd, confidence)
+    return comparison if comparison.ratio else None
+
+
+def _ratio(arm: Sequence[Run], baseline: Sequence[Run], quantity: Quantity, confidence: float) -> Comparison:
+    ours, theirs = by_question(arm, quantity), by_question(baseline, quantity)
+    common = tuple(sorted(ours.keys() & theirs.keys()))
+    pairs = [ours[question] for question in common], [theirs[question] for question in common]
+    # A free baseline has no ratio; this happens where every run made no model call.
+    defined = bool(common) and all(sum(cell) > 0 for cell in pairs[1])
+    return Comparison(
+        ratio=cost_ratio_stratified(*pairs, confidence=confidence) if defined else None,
+        n_arm=sum(map(len, pairs[0])),
+        n_baseline=sum(map(len, pairs[1])),
+        questions=common,
+        left_out=tuple(sorted(ours.keys() ^ theirs.keys())),
+        pvalue=cost_ratio_test(*pairs).pvalue if defined else nan,
+        adjusted=nan,
+        decision=None,
+    )
+
+
+def _adjust(comparisons: Mapping[Cell, Comparison]) -> dict[Cell, float]:
+    """Holm over the comparisons that can get a verdict."""
+    tested = [cell for cell, item in comparisons.items() if _testable(item)]
+    return dict(zip(tested, holm([comparisons[cell].pvalue for cell in tested]).tolist(), strict=True))
+
+
+def _testable(comparison: Comparison) -> bool:
+    return min(comparison.n_arm, comparison.n_baseline) >= MINIMUM_RUNS and not isnan(comparison.pvalue)
+
+
+def _decide(comparison: Comparison, adjusted: float, *, partial: bool) -> Comparison:
+    if comparison.ratio is None:
+        decision = Decision(NO_VERDICT, ("unknown-cost",))
+    elif partial:
+        decision = Decision(NO_VERDICT, ("partial",))
+    else:
+        decision = token_verdict(
+            comparison.ratio, n_arm=comparison.n_arm, n_baseline=comparison.n_baseline, pvalue=adjusted
+        )
+    return replace(comparison, adjusted=adjusted, decision=decision)

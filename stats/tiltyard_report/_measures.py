@@ -1,0 +1,85 @@
+"""Counts and means of some runs, each through the statistics that own the formula."""
+
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
+
+from tiltyard_report._records import Run
+from tiltyard_report.model import Measure, Rate, Spend
+from tiltyard_stats import stratified_mean, wilson
+
+Quantity = Callable[[Run], float | None]
+
+
+def tokens(run: Run) -> float | None:
+    """Tokens in and out."""
+    return run.tokens
+
+
+def usd(run: Run) -> float | None:
+    """Cost in USD."""
+    return run.usd
+
+
+def turns(run: Run) -> float | None:
+    """Turns of the agent."""
+    return run.turns
+
+
+def seconds(run: Run) -> float | None:
+    """Wall-clock seconds."""
+    return run.seconds
+
+
+def counted(runs: Iterable[Run]) -> list[Run]:
+    """The runs that count as a pass or a failure."""
+    return [run for run in runs if run.outcome.counted]
+
+
+def by_question(runs: Iterable[Run], quantity: Quantity) -> dict[str, list[float]]:
+    """The known values of the counted runs, by question."""
+    cells: dict[str, list[float]] = {}
+    for run in counted(runs):
+        value = quantity(run)
+        if value is not None:
+            cells.setdefault(run.question, []).append(value)
+    return dict(sorted(cells.items()))
+
+
+def measure(runs: Sequence[Run], quantity: Quantity, confidence: float) -> Measure:
+    """Mean of a quantity over the counted runs, each question weighing the same."""
+    cells = by_question(runs, quantity)
+    known = sum(map(len, cells.values()))
+    if not cells:
+        return Measure(None, 0, len(counted(runs)))
+    interval = stratified_mean(list(cells.values()), confidence=confidence, bounds=(0.0, inf))
+    return Measure(interval, known, len(counted(runs)) - known)
+
+
+def correct(runs: Sequence[Run], confidence: float) -> Rate:
+    """Passes among the counted runs."""
+    ends = [run.outcome.passed for run in counted(runs)]
+    return rate(sum(ends), len(ends), confidence)
+
+
+def used_tool(runs: Sequence[Run], confidence: float) -> Rate | None:
+    """Counted runs that used what the arm offers, among those that know."""
+    uses = [run.used_tool for run in counted(runs) if run.used_tool is not None]
+    return rate(sum(uses), len(uses), confidence) if uses else None
+
+
+def rate(successes: int, n: int, confidence: float) -> Rate:
+    """So many of so many, with Wilson's interval."""
+    return Rate(successes, n, wilson(successes, n, confidence=confidence) if n else None)
+
+
+def spend(runs: Sequence[Run]) -> Spend:
+    """What some runs cost, as far as known."""
+    known_tokens = [run.tokens for run in runs if run.tokens is not None]
+    known_usd = [run.usd for run in runs if run.usd is not None]
+    return Spend(
+        runs=len(runs),
+        tokens=sum(known_tokens),
+        tokens_unknown=len(runs) - len(known_tokens),
+        usd=sum(known_usd),
+        usd_unknown=len(runs) - len(known_usd),
+    )

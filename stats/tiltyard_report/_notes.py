@@ -1,0 +1,96 @@
+"""Alerts before the numbers, and notes and methods after them."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from tiltyard_report import _format as fmt
+from tiltyard_report._drift import drift
+from tiltyard_report._measures import counted
+from tiltyard_report._receipt import Facts
+from tiltyard_report._records import Run
+from tiltyard_report.model import AgentReport
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_stats.decide import MINIMUM_RUNS, SETTLED_RUNS
+
+_UNHEALTHY = {
+    Outcome.SETUP_FAILED: "the arm's own setup failed",
+    Outcome.UNDELIVERED: "the arm's server, skill or tool never reached the agent",
+}
+
+
+def alerts(runs: Sequence[Run], facts: Facts, *, partial: bool) -> tuple[str, ...]:
+    """What must be read before any number."""
+    lines = []
+    if partial:
+        done = fmt.plural(len(runs), "run")
+        lines.append(f"PARTIAL: {done} of {facts.expected_runs:,} planned are recorded: no verdicts yet.")
+    for outcome, meaning in _UNHEALTHY.items():
+        by_arm = Counter(run.arm for run in runs if run.outcome is outcome)
+        if by_arm:
+            where = ", ".join(f"{arm} {count}" for arm, count in sorted(by_arm.items()))
+            total = fmt.plural(sum(by_arm.values()), "run")
+            lines.append(f"UNHEALTHY: {meaning} in {total}, which are excluded ({where}).")
+    if facts.scripted:
+        lines.append("SCRIPTED: the model's replies came from a script, they say nothing about a model.")
+    return tuple(lines)
+
+
+def notes(runs: Sequence[Run], agents: Sequence[AgentReport], facts: Facts) -> tuple[str, ...]:
+    """What a careful reader needs to know about the data."""
+    lines = [*_network(facts), *drift(runs), *_sources(runs), *_left_out(agents)]
+    unmetered = sum(run.outcome is Outcome.UNMETERED for run in runs)
+    if unmetered:
+        made = fmt.plural(unmetered, "run")
+        lines.append(f"{made} made no metered call though the agent must be metered; excluded.")
+    lines += [f"{text} ({fmt.plural(count, 'run')})." for text, count in _warnings(runs)]
+    return tuple(lines)
+
+
+def methods(confidence: float, comparisons: int) -> tuple[str, ...]:
+    """How the numbers were computed."""
+    level = fmt.percent(confidence)
+    lines = [
+        f"Intervals are {level}% intervals and speak about these questions.",
+        "Correct: Wilson's interval on the runs.",
+        "Timeout, limit, no_answer and tampered count as failures; infra and its like are excluded.",
+        "Tokens, turns and seconds: mean of the question means; Student's t, spread within questions.",
+        "Relative cost: ratio of arithmetic means by question, their geometric mean, and a log-t interval.",
+        f"Verdicts need {MINIMUM_RUNS} runs a side and are provisional under {SETTLED_RUNS}.",
+    ]
+    if comparisons > 1:
+        lines.append(f"Verdicts are corrected for {comparisons} comparisons (Holm); the intervals are not.")
+    return tuple(lines)
+
+
+def _network(facts: Facts) -> Iterable[str]:
+    if facts.network == "open":
+        yield "The network was open: the agent could reach anything, also models beside the meter."
+    elif facts.network and facts.network.startswith("allow: "):
+        yield f"Besides the meter the agent could reach these hosts: {facts.network.removeprefix('allow: ')}."
+
+
+def _sources(runs: Sequence[Run]) -> Iterable[str]:
+    valid = counted(runs)
+    unknown = sum(run.tokens is None for run in valid)
+    if unknown:
+        which = f"{unknown} of {fmt.plural(len(valid), 'counted run')}"
+        yield f"Tokens are unknown for {which}; they are left out, not taken as 0."
+    reported = sum(run.tokens is not None and not run.metered for run in valid)
+    if reported:
+        yield f"Tokens of {fmt.plural(reported, 'run')} are as the agent reported them, not metered."
+
+
+def _left_out(agents: Sequence[AgentReport]) -> Iterable[str]:
+    for agent in agents:
+        for row in agent.arms:
+            comparison = row.relative_tokens
+            if comparison and comparison.left_out:
+                names = ", ".join(comparison.left_out)
+                yield f"{agent.agent}, {row.arm}: compared without {names}, which only one side has."
+            if comparison and comparison.ratio and "pooled-variance" in comparison.ratio.warnings:
+                yield f"{agent.agent}, {row.arm}: a question with one run borrows the spread of the others."
+
+
+def _warnings(runs: Sequence[Run]) -> list[tuple[str, int]]:
+    found = Counter(text.rstrip(".") for run in runs for text in run.warnings)
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:5]

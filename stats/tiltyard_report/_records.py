@@ -1,0 +1,177 @@
+"""Records as they lie in run.json, read into the few columns that a report needs.
+
+This is the only place that knows the shape of a record, so that a column-wise reader can stand beside it
+later.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from tiltyard_specs.errors import DataError
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.usage import Usage
+
+RECORD_SCHEMA = 1
+"""The newest record version that this report understands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run as the statistics see it. None is unknown, which is never 0."""
+
+    question: str
+    """`<capability>+<question>` where capabilities are used."""
+    question_id: str
+    arm: str
+    agent: str
+    rep: int
+    outcome: Outcome
+    reason: str | None
+    tokens: int | None
+    metered: bool
+    """Whether the tokens come from the meter; else the agent reported them."""
+    usd: float | None
+    turns: float | None
+    seconds: float | None
+    used_tool: bool | None
+    model: str | None
+    images: Mapping[str, object]
+    versions: Mapping[str, object]
+    warnings: tuple[str, ...]
+
+
+def read_runs(records: Iterable[Mapping[str, object]]) -> tuple[Run, ...]:
+    """Read records and refuse what cannot be counted.
+
+    Raises:
+        DataError: A record lacks a key, has a wrong type or a newer schema, or stands there twice.
+    """
+    seen: dict[tuple[str, str, str, int], int] = {}
+    runs = []
+    for index, record in enumerate(records):
+        run = read_run(record, index)
+        key = (run.question, run.arm, run.agent, run.rep)
+        if key in seen:
+            raise DataError(
+                f"Records {seen[key]} and {index} are both question {run.question}, arm {run.arm}, "
+                f"agent {run.agent}, rep {run.rep}; keep one record per run."
+            )
+        seen[key] = index
+        runs.append(run)
+    return tuple(runs)
+
+
+def read_run(record: Mapping[str, object], index: int) -> Run:
+    """Read one record; `index` names it in errors."""
+    source = _Source(record, index)
+    source.check_version()
+    capability, question = source.text_or_none("capability"), source.text("question")
+    metered, reported = source.part("metered"), source.part("reported")
+    return Run(
+        question=question if capability is None else f"{capability}+{question}",
+        question_id=question,
+        arm=source.text("arm"),
+        agent=source.text("agent"),
+        rep=source.whole("rep"),
+        outcome=source.outcome(),
+        reason=source.text_or_none("reason"),
+        tokens=source.tokens(),
+        metered=metered.get("usage") is not None,
+        usd=source.amount("cost_usd", metered or reported),
+        turns=source.amount("turns"),
+        seconds=source.amount("seconds"),
+        used_tool=source.flag("used_tool"),
+        model=source.text_or_none("model"),
+        images=source.part("images"),
+        versions=source.part("versions"),
+        warnings=source.texts("warnings"),
+    )
+
+
+class _Source:
+    """Typed access to one record; an error names the record, the key and the value."""
+
+    def __init__(self, record: Mapping[str, object], index: int) -> None:
+        if not isinstance(record, Mapping):
+            raise DataError(f"Record {index} is {type(record).__name__}, not an object; it may be truncated.")
+        self._record = record
+        self._name = f"Record {index}" + (f" ({record['run_id']})" if record.get("run_id") else "")
+
+    def check_version(self) -> None:
+        version = self.whole("schema_version")
+        if version > RECORD_SCHEMA:
+            raise DataError(
+                f"{self._name} has schema_version {version}, but this tiltyard reads at most {RECORD_SCHEMA}; "
+                "upgrade tiltyard."
+            )
+
+    def text(self, key: str) -> str:
+        value = self.text_or_none(key)
+        if not value:
+            raise self._error(key, value, "a non-empty text")
+        return value
+
+    def text_or_none(self, key: str) -> str | None:
+        value = self._record.get(key)
+        if value is None or isinstance(value, str):
+            return value
+        raise self._error(key, value, "a text or null")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self._record.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            raise self._error(key, value, "a list")
+        return tuple(str(item) for item in value)
+
+    def whole(self, key: str) -> int:
+        value = self._record.get(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self._error(key, value, "a whole number")
+        return value
+
+    def amount(self, key: str, part: Mapping[str, object] | None = None) -> float | None:
+        value = (self._record if part is None else part).get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+            raise self._error(key, value, "a number of at least 0 or null")
+        return float(value)
+
+    def flag(self, key: str) -> bool | None:
+        value = self._record.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        raise self._error(key, value, "true, false or null")
+
+    def part(self, key: str) -> Mapping[str, object]:
+        value = self._record.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            raise self._error(key, value, "an object or null")
+        return value
+
+    def outcome(self) -> Outcome:
+        value = self.text("outcome")
+        try:
+            return Outcome(value)
+        except ValueError:
+            raise self._error("outcome", value, f"one of {', '.join(Outcome)}") from None
+
+    def tokens(self) -> int | None:
+        usage = self._record.get("usage")
+        if usage is None:
+            return None
+        try:
+            return Usage.model_validate(usage).total
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(["usage", *map(str, first["loc"])])
+            raise self._error(key, first["input"], "token counts in canonical form") from None
+
+    def _error(self, key: str, value: object, rule: str) -> DataError:
+        return DataError(f"{self._name}: {key} is {str(value)[:80]!r}, it must be {rule}.")

@@ -1,0 +1,175 @@
+"""The report as data: every number with its method, n, claim and warnings, and every sentence.
+
+Renderers only lay this out; nothing is computed in a template.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_stats import Decision, Interval, SampleSize, Spread
+
+SCHEMA_VERSION = 1
+"""Version of the JSON form. It rises when a reader of the old form would misread the new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many of so many runs."""
+
+    successes: int
+    n: int
+    interval: Interval | None
+    """None when there are no runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A mean over the counted runs of which the value is known."""
+
+    interval: Interval | None
+    """None when no run has a known value."""
+    known: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Relative cost of an arm against the baseline."""
+
+    ratio: Interval | None
+    """None when a side has no known cost in any common question."""
+    n_arm: int
+    n_baseline: int
+    questions: tuple[str, ...]
+    """Questions with runs on both sides, over which the ratio is taken."""
+    left_out: tuple[str, ...]
+    """Questions with runs on one side only."""
+    pvalue: float
+    """Of equal cost, two-sided; NaN when not known."""
+    adjusted: float
+    """The same after Holm's correction for all comparisons of the report; NaN when not tested."""
+    decision: Decision | None
+    """None for a quantity that gets no verdict (USD)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRow:
+    """One arm with one agent, over all its counted runs."""
+
+    arm: str
+    baseline: bool
+    runs: int
+    excluded: int
+    correct: Rate
+    tokens: Measure
+    usd: Measure
+    turns: Measure
+    seconds: Measure
+    used_tool: Rate | None
+    """None when no run knows whether the arm's tool was used."""
+    relative_tokens: Comparison | None
+    """None for the baseline, and where there is nothing to compare with."""
+    relative_usd: Comparison | None
+    """None unless the cost of every counted run on both sides is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadRow:
+    """Run-to-run spread of tokens with one agent, and the runs that a comparison would need."""
+
+    agent: str
+    spread: Spread | None
+    needed: SampleSize | None
+    cautious: SampleSize | None
+    """The same with the cv raised for its own uncertainty."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReport:
+    """All arms with one agent."""
+
+    agent: str
+    models: tuple[str, ...]
+    arms: tuple[ArmRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCell:
+    """One question with one agent and arm."""
+
+    agent: str
+    arm: str
+    tokens: Measure
+    correct: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
+    """One question over all agents and arms, in the order of the report's columns."""
+
+    question: str
+    cells: tuple[QuestionCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why runs of an arm ended as they did."""
+
+    outcome: Outcome
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Tokens and USD of some runs, as far as known."""
+
+    runs: int
+    tokens: int
+    tokens_unknown: int
+    usd: float
+    usd_unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """How the runs of an arm ended, over all agents."""
+
+    arm: str
+    counts: tuple[tuple[Outcome, int], ...]
+    """Outcomes that occurred, in the order of `Outcome`."""
+    reasons: tuple[Reason, ...]
+    """The most frequent ones."""
+    excluded: Spend
+    """What the excluded runs cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that a report says."""
+
+    schema_version: int
+    name: str | None
+    state: Literal["complete", "partial", "empty"]
+    healthy: bool
+    headline: str
+    """One plain sentence: which arm, by how much, how sure, what not to claim."""
+    alerts: tuple[str, ...]
+    """What must be read before any number."""
+    confidence: float
+    baseline: str | None
+    runs: int
+    expected_runs: int | None
+    agents: tuple[AgentReport, ...]
+    questions: tuple[QuestionRow, ...]
+    spread: tuple[SpreadRow, ...]
+    outcomes: tuple[OutcomeRow, ...]
+    spend: Spend
+    """All runs of the report."""
+    earlier_attempts: Spend
+    """Attempts that were retried; their spend is real too."""
+    do_not_claim: tuple[str, ...]
+    methods: tuple[str, ...]
+    notes: tuple[str, ...]
+    caution: str
