@@ -1,6 +1,6 @@
 """The contracts of Tiltyard: what is read, written and agreed between the rooms.
 
-The names are loaded when they are first used: errors and exit codes are needed by every command, pydantic by few.
+The names are loaded when they are first used: every command needs errors and exit codes, few need pydantic.
 """
 
 from importlib import import_module
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tiltyard_specs.rewrite import rewrite_model
     from tiltyard_specs.select import select
     from tiltyard_specs.slug import slug
-    from tiltyard_specs.trial import TrialSpec
+    from tiltyard_specs.trial import AllowHosts, Budget, Defaults, GatewaySpec, Limits, PriceRow, TrialSpec
     from tiltyard_specs.usage import Usage, total_usage
     from tiltyard_specs.variants import AgentVariant
 
@@ -52,7 +52,7 @@ _HOMES = {
     "rewrite": ("rewrite_model",),
     "select": ("select",),
     "slug": ("slug",),
-    "trial": ("TrialSpec",),
+    "trial": ("AllowHosts", "Budget", "Defaults", "GatewaySpec", "Limits", "PriceRow", "TrialSpec"),
     "usage": ("Usage", "total_usage"),
     "variants": ("AgentVariant",),
 }
@@ -61,15 +61,21 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Agent",
     "AgentVariant",
+    "AllowHosts",
     "Arm",
+    "Budget",
     "Call",
     "Capability",
     "DataError",
+    "Defaults",
     "ExitCode",
+    "GatewaySpec",
     "InterruptedTrialError",
+    "Limits",
     "McpServer",
     "MissingKeyError",
     "Outcome",
+    "PriceRow",
     "Problem",
     "Question",
     "Redactor",

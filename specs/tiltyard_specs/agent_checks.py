@@ -1,4 +1,4 @@
-"""Whether each agent can run under each arm: its kind, command and model are known, and priced where money is limited."""
+"""Whether each agent can run under each arm: kind, command and model, and a price where money is limited."""
 
 from collections.abc import Iterator
 
@@ -23,10 +23,13 @@ def check_agents(draft: Draft) -> None:
         for variant in expand(agent):
             for j, arm in arms:
                 _check_run(draft, i, variant, (j, arm))
-                if draft.spec is not None and (
-                    draft.spec.budget and draft.spec.budget.usd or draft.spec.limits.usd
-                ):
+                if _money_is_limited(draft):
                     _check_prices(draft, i, agent, variant, (j, arm))
+
+
+def _money_is_limited(draft: Draft) -> bool:
+    budget = draft.sound.budget
+    return draft.sound.limits.usd is not None or (budget is not None and budget.usd is not None)
 
 
 def _has_kind(draft: Draft, index: int, agent: Agent) -> bool:

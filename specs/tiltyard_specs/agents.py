@@ -47,7 +47,7 @@ class Agent(SpecModel):
     command: Text | None = None
     """A command of your own, run by a shell; `{prompt}` is replaced by the quoted prompt."""
     auth: Auth = "placebo"
-    """placebo: the agent gets a worthless key and the gateway swaps in the real one. passthrough: its own login."""
+    """placebo: a worthless key, for which the gateway swaps in the real one. passthrough: its own login."""
     rewrite: dict[Name, Name] = Field(default_factory=dict)
     """Models to swap on the way: exact names first, then wildcards in the order of the file."""
     upstreams: dict[Provider, Url] = Field(default_factory=dict)

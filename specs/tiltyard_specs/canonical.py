@@ -1,8 +1,8 @@
 """One text for one value, so that content can be hashed.
 
-The form is that of RFC 8785 (JSON Canonicalization Scheme): keys sorted by UTF-16 code units, no blanks, numbers as
-ECMAScript writes them, text as it is in UTF-8. It differs in one point: integers keep all their digits, beyond 2**53
-too. A golden test holds it: a change here would change the id of every plan and run.
+The form is that of RFC 8785 (JSON Canonicalization Scheme): keys sorted by UTF-16 code units, no blanks,
+numbers as ECMAScript writes them, text as it is in UTF-8. It differs in one point: integers keep all their
+digits, beyond 2**53 too. A golden test holds it: a change here would change the id of every plan and run.
 """
 
 import hashlib
@@ -73,7 +73,7 @@ def _utf16(text: str) -> bytes:
 
 def _string(text: str) -> str:
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
-        raise ValueError(f"canonical JSON cannot hold half of a surrogate pair: {ascii(text[:60])}")
+        raise ValueError(f"canonical JSON cannot hold half of a surrogate pair: {text[:60]!a}")
     return json.dumps(str(text), ensure_ascii=False)
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+from pydantic import BaseModel
+
 from tiltyard_specs.agents import Agent
 from tiltyard_specs.arms import Arm
 from tiltyard_specs.draft import Draft
@@ -11,11 +13,17 @@ from tiltyard_specs.questions import Capability, Question, Repo
 from tiltyard_specs.slug import fold
 from tiltyard_specs.variants import expand
 
+_NEEDED: tuple[tuple[str, type[BaseModel], str], ...] = (
+    ("arms", Arm, "one arm"),
+    ("agents", Agent, "one agent"),
+    ("questions", Question, "one question"),
+)
+
 
 def check_names(draft: Draft) -> None:
     """Every list has something in it, and no name twice."""
-    for name, why in (("arms", "an arm"), ("agents", "an agent"), ("questions", "a question")):
-        if not list(draft.items(name, (Arm, Agent, Question))) and name not in draft.incomplete:
+    for name, kind, why in _NEEDED:
+        if name not in draft.incomplete and not list(draft.items(name, kind)):
             draft.report((name,), f"missing: a trial needs at least {why}")
     _unique(draft, ((("repos", i), repo.name) for i, repo in draft.items("repos", Repo)), "repo", str)
     _unique(draft, ((("arms", i), arm.name) for i, arm in draft.items("arms", Arm)), "arm", fold)
@@ -50,11 +58,10 @@ def _unique(draft: Draft, named: Iterable[tuple[KeyPath, str]], what: str, key: 
 
 def check_references(draft: Draft) -> None:
     """Every name that is referred to exists."""
-    assert draft.spec is not None
     names = {
-        "repos": [repo.name for repo in draft.spec.repos],
-        "arms": [arm.name for arm in draft.spec.arms],
-        "questions": [question.id for question in draft.spec.questions],
+        "repos": [repo.name for repo in draft.sound.repos],
+        "arms": [arm.name for arm in draft.sound.arms],
+        "questions": [question.id for question in draft.sound.questions],
     }
     for path, target, name in _references(draft):
         if name not in names[target] and target not in draft.incomplete:
@@ -64,9 +71,8 @@ def check_references(draft: Draft) -> None:
 
 def _references(draft: Draft) -> Iterator[tuple[KeyPath, str, str]]:
     """Where a name stands, which list it points into, and the name."""
-    assert draft.spec is not None
-    if draft.spec.defaults.baseline is not None:
-        yield ("defaults", "baseline"), "arms", draft.spec.defaults.baseline
+    if draft.sound.defaults.baseline is not None:
+        yield ("defaults", "baseline"), "arms", draft.sound.defaults.baseline
     for i, question in draft.items("questions", Question):
         if question.repo is not None:
             yield ("questions", i, "repo"), "repos", question.repo

@@ -1,7 +1,7 @@
 """A spec that is validated as far as it goes, so that one mistake does not hide the next.
 
-What pydantic refuses is reported and taken out, and the rest is validated again, until the checks that need the whole
-(references, files, prices) have something sound to look at.
+What pydantic refuses is reported and taken out, and the rest is validated again, until the checks that need
+the whole (references, files, prices) have something sound to look at.
 """
 
 from collections.abc import Iterator
@@ -43,6 +43,13 @@ class Draft:
     dropped: dict[str, set[int]] = field(default_factory=lambda: {name: set() for name in _LISTS})
     incomplete: set[str] = field(default_factory=set)
     """Lists of which something had to be taken out: a reference into them proves nothing."""
+
+    @property
+    def sound(self) -> TrialSpec:
+        """The sound part; the checks run only where there is one."""
+        if self.spec is None:
+            raise RuntimeError("nothing of the spec is sound")
+        return self.spec
 
     def report(self, path: KeyPath, message: str, hint: str = "") -> None:
         """Note a problem, unless one at this place or inside it is known, which explains it."""

@@ -1,6 +1,6 @@
 """What a spec says about files: they exist, and stay inside the spec's folder, also behind symbolic links.
 
-An overlay that leads to /etc through a link would carry the host's files into a container, and into the record.
+An overlay that leads to /etc through a link would carry the host's files into a container and a record.
 """
 
 import os

@@ -8,7 +8,7 @@ from tiltyard_specs.problems import KeyPath, Problem
 from tiltyard_specs.redact import looks_like_key
 
 _MESSAGE = "holds what looks like a key, which must never stand in a spec"
-_HINT = "put it into an environment variable, name that in gateway.keys_from, and revoke it if others saw this file"
+_HINT = "put it into an environment variable and name that in gateway.keys_from; revoke it if others saw it"
 
 
 def check_literals(draft: Draft) -> None:

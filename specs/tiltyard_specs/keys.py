@@ -5,28 +5,30 @@ from collections.abc import Mapping
 from tiltyard_specs.kinds import PROVIDER_OF_KIND
 from tiltyard_specs.load import Trial
 from tiltyard_specs.problems import KeyPath, Problem
+from tiltyard_specs.spec_base import Provider
 from tiltyard_specs.trial import TrialSpec
 from tiltyard_specs.variants import AgentVariant
 
-DEFAULT_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
+DEFAULT_KEYS: dict[Provider, str] = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+}
 """Used for a provider whose key the spec does not name, unless its upstream is one of the user's own."""
 
 
-def key_names(spec: TrialSpec, agent: AgentVariant) -> dict[str, str]:
+def key_names(spec: TrialSpec, agent: AgentVariant) -> dict[Provider, str]:
     """The environment variable by provider, for an agent as it runs in an arm; empty when it needs no key."""
     if not agent.metered or agent.auth == "passthrough":
         return {}
-    upstreams = {**spec.gateway.upstreams, **agent.upstreams}
-    named = {**spec.gateway.keys_from, **agent.keys_from}
-    if agent.command is not None:
-        # A command of the user's own may call any provider that the spec names.
-        own = {**named}
-    else:
-        own = {p: name for p, name in named.items() if p == PROVIDER_OF_KIND.get(agent.kind)}
+    upstreams: dict[Provider, str] = {**spec.gateway.upstreams, **agent.upstreams}
+    named: dict[Provider, str] = {**spec.gateway.keys_from, **agent.keys_from}
     provider = PROVIDER_OF_KIND.get(agent.kind)
-    if provider is not None and provider not in own and provider not in upstreams:
-        own[provider] = DEFAULT_KEYS[provider]
-    return own
+    # A command of the user's own may call any provider that the spec names.
+    needed = {each: name for each, name in named.items() if each == provider or agent.command is not None}
+    if provider is not None and provider not in {*needed, *upstreams}:
+        needed[provider] = DEFAULT_KEYS[provider]
+    return needed
 
 
 def missing_keys(trial: Trial, environ: Mapping[str, str]) -> tuple[Problem, ...]:
@@ -37,18 +39,22 @@ def missing_keys(trial: Trial, environ: Mapping[str, str]) -> tuple[Problem, ...
     problems: dict[str, Problem] = {}
     for agent in trial.agents:
         for index, arm in enumerate(trial.whole.arms):
-            if arm not in trial.spec.arms:
-                continue
-            for provider, name in key_names(trial.spec, agent.under(arm)).items():
-                if not environ.get(name):
-                    path = _place(trial, agent, index, provider)
-                    message = f'the environment variable {name}, which holds the {provider} key of "{agent.name}", is not set'
-                    hint = f"export {name}, or name another one in gateway.keys_from"
-                    problems.setdefault(name, trial.source.problem(path, message, hint))
+            if arm in trial.spec.arms:
+                for provider, name in key_names(trial.spec, agent.under(arm)).items():
+                    if not environ.get(name):
+                        problems.setdefault(name, _problem(trial, agent, index, provider, name))
     return tuple(problems.values())
 
 
-def _place(trial: Trial, agent: AgentVariant, arm_index: int, provider: str) -> KeyPath:
+def _problem(trial: Trial, agent: AgentVariant, arm_index: int, provider: Provider, name: str) -> Problem:
+    return trial.source.problem(
+        _place(trial, agent, arm_index, provider),
+        f'the environment variable {name}, with the {provider} key of "{agent.name}", is not set',
+        f"export {name}, or name another one in gateway.keys_from",
+    )
+
+
+def _place(trial: Trial, agent: AgentVariant, arm_index: int, provider: Provider) -> KeyPath:
     """Where the spec names the variable, or the agent that needs it."""
     arm = trial.whole.arms[arm_index]
     agent_index = next(i for i, each in enumerate(trial.whole.agents) if each.name == agent.base)

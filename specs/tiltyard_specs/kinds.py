@@ -1,4 +1,4 @@
-"""How an agent's output is read: the kinds of agents, which of them run today, and which provider each calls."""
+"""The kinds of agents: how their output is read, which of them run today, which provider each calls."""
 
 from typing import Annotated
 
@@ -6,12 +6,13 @@ from pydantic import AfterValidator, Field
 
 from tiltyard_specs.nearest import did_you_mean
 from tiltyard_specs.scalars import wrong
+from tiltyard_specs.spec_base import Provider
 
 RUNNABLE_KINDS = ("claude", "codex", "text", "oracle", "nop")
 KNOWN_KINDS = (*RUNNABLE_KINDS, "mini", "copilot", "gemini", "cursor", "opencode")
 UNMETERED_KINDS = frozenset({"text", "oracle", "nop"})
 """Kinds that need no budget, no price and no key."""
-PROVIDER_OF_KIND = {"claude": "anthropic", "codex": "openai"}
+PROVIDER_OF_KIND: dict[str, Provider] = {"claude": "anthropic", "codex": "openai"}
 
 
 def kind_problem(value: str) -> tuple[str, str] | None:

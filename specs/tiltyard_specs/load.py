@@ -37,7 +37,7 @@ class Trial:
     """The file as read, for messages with line numbers."""
     whole: TrialSpec = field(repr=False)
     """The spec before any selection."""
-    selection: Selection = Selection()
+    selection: Selection = field(default_factory=Selection)
 
     def question(self, name: str) -> Question:
         """The question with this id."""

@@ -1,8 +1,8 @@
-"""The receipt of a whole trial: `trial.json`, from which every reported number can be recomputed with the records."""
+"""The receipt of a whole trial: `trial.json`. With the records, every reported number follows from it."""
 
 from typing import Any
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field
 
 from tiltyard_specs.record import ImageFact, RecordModel
 from tiltyard_specs.versioned import parse_versioned
@@ -58,7 +58,7 @@ class TrialReceipt(RecordModel):
     """Content id of the plan: every run, in order."""
     seed: int
     """Seed of the order and of the statistics."""
-    spec: dict[str, JsonValue]
+    spec: dict[str, Any]
     """The spec as resolved."""
     order: tuple[str, ...] = ()
     """Ids of the runs, in execution order."""
@@ -74,7 +74,7 @@ class TrialReceipt(RecordModel):
     """Versions of Tiltyard, Python and the agent CLIs."""
     engine: EngineFact | None = None
     """The container engine."""
-    policy: dict[str, JsonValue] = Field(default_factory=dict)
+    policy: dict[str, Any] = Field(default_factory=dict)
     """Network, history, setup scope, caching: what was in force."""
     started_at: str = ""
     """RFC 3339, UTC: when the trial was first started."""

@@ -1,7 +1,7 @@
 """The record that a run leaves: `run.json`, a versioned format that outlives the version that wrote it.
 
-The order of the fields is the order in the file. A later schema version may add fields; the version is read before the
-fields, so that a newer file says "upgrade" and not "unknown key".
+The order of the fields is the order in the file. A later schema version may add fields; the version is read
+before the fields, so that a newer file says "upgrade" and not "unknown key".
 """
 
 from typing import Annotated, Any
@@ -91,6 +91,8 @@ class ImageFact(RecordModel):
     """The name that it had."""
     key: str | None = None
     """Tiltyard's content key of the layer."""
+    origin: str | None = None
+    """Where a base image came from: a registry, or a bootstrap on this machine."""
 
 
 class PatchFact(RecordModel):
@@ -104,7 +106,7 @@ class PatchFact(RecordModel):
     """Digest of the patch."""
 
 
-class RunPolicy(RecordModel):
+class Policy(RecordModel):
     """Under which rules the run took place."""
 
     network: str | dict[str, JsonValue]
@@ -117,7 +119,7 @@ class RunPolicy(RecordModel):
     """Limits of the run, as resolved."""
 
 
-class AgentError(RecordModel):
+class AgentErrorFact(RecordModel):
     """The error that the agent reported."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
@@ -205,9 +207,9 @@ class RunRecord(RecordModel):
     """Protected paths that the agent touched."""
     patch: PatchFact | None = None
     """The agent's change; null when the workspace was not read."""
-    policy: RunPolicy | None = None
+    policy: Policy | None = None
     """Under which rules the run took place."""
-    agent_error: AgentError | None = None
+    agent_error: AgentErrorFact | None = None
     """The error that the agent reported."""
     warnings: tuple[str, ...] = ()
     """What a reader of the record should know."""

@@ -1,7 +1,7 @@
 """Masks keys in whatever Tiltyard writes or prints, and notices keys in files where none may stand.
 
-Known secrets are masked wherever they occur; beyond them, everything of the shape of a provider's key. A placebo key
-(`sk-placebo-...`) is worthless by design and stays readable.
+Known secrets are masked wherever they occur; beyond them, everything of the shape of a provider's key. A
+placebo key (`sk-placebo-...`) is worthless by design and stays readable.
 """
 
 import json
@@ -55,8 +55,8 @@ class Redactor:
     """Masks the secrets that it is given and everything that looks like a key.
 
     Args:
-        secrets: The values of the keys in use. Shorter ones than 6 characters are no keys and are left alone: masking
-            them would make any text unreadable.
+        secrets: The values of the keys in use. Shorter ones than 6 characters are no keys and are left alone:
+            masking them would make any text unreadable.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:

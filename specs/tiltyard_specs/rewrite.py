@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 
 def rewrite_model(model: str, rules: Mapping[str, str]) -> str:
-    """The model after rewriting: exact names first, then wildcards in the order of the file; unmatched ones stay."""
+    """The model after rewriting: exact names first, then wildcards in file order; the rest stay."""
     if model in rules:
         return rules[model]
     return next((target for pattern, target in rules.items() if fnmatchcase(model, pattern)), model)

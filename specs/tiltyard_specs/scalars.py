@@ -1,7 +1,7 @@
 """The small words of a spec: durations, sizes, names, patterns.
 
-Each parses what a person writes into one plain value, and says in plain words what it expected. Numbers are strict:
-a quoted "4" or a `true` is not a number, because a spec that is guessed at buys the wrong runs.
+Each parses what a person writes into one plain value, and says in plain words what it expected. Numbers are
+strict: a quoted "4" or a `true` is not a number, because a spec that is guessed at buys the wrong runs.
 """
 
 import json

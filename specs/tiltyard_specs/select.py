@@ -22,8 +22,8 @@ def select(
 ) -> Trial:
     """The trial with only what is named; an empty selection means all.
 
-    Every command selects, with or without names, because one check concerns the selected part alone: whether the
-    oracle agent has a solution to each question that it is asked.
+    Every command selects, with or without names, because one check concerns the selected part alone: whether
+    the oracle agent has a solution to each question that it is asked.
 
     Args:
         trial: A loaded trial, not yet narrowed.

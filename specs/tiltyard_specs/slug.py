@@ -1,7 +1,7 @@
 """The one function that makes a folder name of an arm's, a question's or an agent's name.
 
-The folder is safe on every file system (also where case is folded and where CON is a device) and in object keys, and
-different names never share one: a name that had to be changed ends in `--` and ten digits of its hash.
+The folder is safe on every file system (also where case is folded and where CON is a device) and in object
+keys, and different names never share one: a name that had to be changed ends in `--` and ten hash digits.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ _MAX_STEM = 60
 
 
 def fold(name: str) -> str:
-    """What is left of a name without case and punctuation; names alike in this are too alike to be told apart."""
+    """What is left of a name without case and blanks; names alike in this are too alike to be told apart."""
     text = unicodedata.normalize("NFKC", name).casefold()
     return re.sub(r"[^\w.@-]+", "-", text)
 

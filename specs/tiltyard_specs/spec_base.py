@@ -1,4 +1,4 @@
-"""The base of everything in a trial spec: strict, frozen, and described for editors by its attribute docstrings."""
+"""The base of everything in a trial spec: strict, frozen, described for editors by attribute docstrings."""
 
 from typing import Literal
 

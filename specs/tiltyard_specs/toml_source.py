@@ -1,7 +1,7 @@
 """Reads TOML, with the line of each key.
 
-The standard library gives the values but no positions, so a second pass over the text, which is known to be valid by
-then, notes where each key stands.
+The standard library gives the values but no positions, so a second pass over the text, which is known to be
+valid by then, notes where each key stands.
 """
 
 import re

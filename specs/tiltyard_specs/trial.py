@@ -1,6 +1,6 @@
 """The trial spec: one experiment, as a person writes it in YAML or TOML.
 
-The names are a contract: specs are kept beside the code that they test, and are read by later versions of Tiltyard.
+The names are a contract: specs are kept beside the code that they test, and later versions read them.
 """
 
 from typing import Annotated, Literal, Self

@@ -1,4 +1,4 @@
-"""Turns pydantic's errors into sentences for people: what was expected, what stands there, which keys are allowed."""
+"""Turns pydantic's errors into sentences: what was expected, what stands there, which keys are allowed."""
 
 import types
 from collections.abc import Mapping
@@ -69,22 +69,25 @@ def problems_of(error: ValidationError, source: Source, model: type[BaseModel]) 
 
 def _sentence(details: ErrorDetails, path: KeyPath, model: type[BaseModel]) -> tuple[str, str]:
     kind, value, context = details["type"], details["input"], details.get("ctx", {})
-    if kind == "tiltyard":
-        return str(context["text"]), str(context["hint"])
-    if kind == "extra_forbidden":
-        return "unknown key", did_you_mean(str(path[-1]), allowed_keys(model, path[:-1]))
-    if kind == "missing":
-        return _MISSING, "this key is required"
-    if kind in _EXPECTED:
-        return f"expected {_EXPECTED[kind]}, got {shown(value)}", _type_hint(kind, value)
-    if kind in _BOUNDS:
-        words, key = _BOUNDS[kind]
-        return f"must be {words} {context[key]:g}, got {shown(value)}", ""
-    if kind == "literal_error":
-        return _literal(value, str(context["expected"]))
-    if kind == "too_short":
-        return "must not be empty", ""
-    return f"{details['msg']}, got {shown(value)}", ""
+    match kind:
+        case "tiltyard":
+            sentence = str(context["text"]), str(context["hint"])
+        case "extra_forbidden":
+            sentence = "unknown key", did_you_mean(str(path[-1]), allowed_keys(model, path[:-1]))
+        case "missing":
+            sentence = _MISSING, "this key is required"
+        case "literal_error" | "enum":
+            sentence = _literal(value, str(context["expected"]))
+        case "too_short":
+            sentence = "must not be empty", ""
+        case _ if kind in _EXPECTED:
+            sentence = f"expected {_EXPECTED[kind]}, got {shown(value)}", _type_hint(kind, value)
+        case _ if kind in _BOUNDS:
+            words, key = _BOUNDS[kind]
+            sentence = f"must be {words} {context[key]:g}, got {shown(value)}", ""
+        case _:
+            sentence = f"{details['msg']}, got {shown(value)}", ""
+    return sentence
 
 
 def _type_hint(kind: str, value: object) -> str:

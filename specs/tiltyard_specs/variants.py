@@ -1,19 +1,20 @@
 """Agents as they run: models times efforts expanded, and an arm's overrides applied."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
 from itertools import product
+
+from pydantic import Field
 
 from tiltyard_specs.agents import Agent
 from tiltyard_specs.arms import Arm
+from tiltyard_specs.base import Model
 from tiltyard_specs.kinds import UNMETERED_KINDS
-from tiltyard_specs.spec_base import Auth
+from tiltyard_specs.spec_base import Auth, Provider
 
 _OVERRIDES = ("command", "kind", "model", "args", "auth", "rewrite", "upstreams", "keys_from")
 
 
-@dataclass(frozen=True, slots=True)
-class AgentVariant:
+class AgentVariant(Model):
     """One agent with one model and one effort."""
 
     name: str
@@ -24,15 +25,15 @@ class AgentVariant:
     model: str | None = None
     effort: str | None = None
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: dict[str, str] = Field(default_factory=dict)
     edits: bool = False
     timeout: float | None = None
     """Seconds; None for the trial's default."""
     command: str | None = None
     auth: Auth = "placebo"
-    rewrite: Mapping[str, str] = field(default_factory=dict)
-    upstreams: Mapping[str, str] = field(default_factory=dict)
-    keys_from: Mapping[str, str] = field(default_factory=dict)
+    rewrite: dict[str, str] = Field(default_factory=dict)
+    upstreams: dict[Provider, str] = Field(default_factory=dict)
+    keys_from: dict[Provider, str] = Field(default_factory=dict)
 
     @property
     def metered(self) -> bool:
@@ -42,7 +43,7 @@ class AgentVariant:
     def under(self, arm: Arm) -> "AgentVariant":
         """The agent as it runs in this arm: what the arm sets replaces the agent's own."""
         changes = {name: getattr(arm, name) for name in _OVERRIDES if getattr(arm, name) is not None}
-        return replace(self, **changes)
+        return self.model_copy(update=changes)
 
 
 def expand(agent: Agent) -> Iterator[AgentVariant]:

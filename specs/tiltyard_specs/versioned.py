@@ -20,9 +20,8 @@ def parse_versioned(model: type[ModelT], text: str | bytes, source: str, *, newe
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise DataError(f"{source}: has no schema_version, so it was not written by Tiltyard")
     if version > newest:
-        raise DataError(
-            f"{source} was written by a newer Tiltyard (schema version {version}, this one reads up to {newest}): upgrade"
-        )
+        versions = f"schema version {version}, this one reads up to {newest}"
+        raise DataError(f"{source} was written by a newer Tiltyard ({versions}): upgrade")
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -33,13 +32,10 @@ def _load(text: str | bytes, source: str) -> dict[str, object]:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise DataError(
-            f"{source}: is not valid JSON ({error.msg} at line {error.lineno}): cut off or damaged; delete it to run again"
-        ) from None
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise DataError(
-            f"{source}: is not JSON ({type(error).__name__}): damaged; delete it to run again"
-        ) from None
+        where = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        raise DataError(f"{source}: is cut off or damaged: not valid JSON ({where})") from None
+    except (UnicodeDecodeError, RecursionError):
+        raise DataError(f"{source}: is damaged: not JSON text") from None
     if not isinstance(data, dict):
         raise DataError(f"{source}: holds {type(data).__name__}, not an object: not written by Tiltyard")
     return data

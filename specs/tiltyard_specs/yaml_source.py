@@ -1,7 +1,7 @@
 """Reads YAML by the YAML 1.2 core schema, with the line of each key and an error for each duplicate.
 
-PyYAML alone reads YAML 1.1, where `off` is false, `1:30` is 90 and a commit such as 12e5 may become a number; and it
-keeps the last of two equal keys without a word.
+PyYAML alone reads YAML 1.1, where `off` is false, `1:30` is 90 and 010 is 8; and it keeps the last of two
+equal keys without a word.
 """
 
 import re
