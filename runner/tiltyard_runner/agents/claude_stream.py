@@ -108,7 +108,7 @@ def _reported_error(result: Event, answer: str, output: AgentOutput) -> AgentErr
     )
     if _interrupted(result):
         return error("timeout" if output.timed_out else "killed", f"Interrupted: {said}")
-    if result.get("subtype") in LIMIT_SUBTYPES:
+    if text(result.get("subtype")) in LIMIT_SUBTYPES:
         return error("limit", said)
     status = _status(result)
     if status is not None or "API Error" in said:

@@ -74,13 +74,18 @@ class CodexAdapter:
         """The tools of each MCP server must be in a request; the stream says nothing of servers or skills."""
         offered = {tool for call in calls for tool in call.tools}
         if not offered:
-            message = result.error.message if result.error else ""
-            return (message,) if REQUIRED_SERVER_FAILED in message else ()
+            return _refused_to_start(result)
         return tuple(
             phrase
             for name, server in task.mcp_servers.items()
             for phrase in missing_tools(name, server, offered)
         )
+
+
+def _refused_to_start(result: AgentResult) -> tuple[str, ...]:
+    """Codex's own words about a required server; another failure before the first call is not the arm's."""
+    _, found, reason = (result.error.message if result.error else "").partition(REQUIRED_SERVER_FAILED)
+    return (found + reason.split(" Error: ")[0],) if found else ()
 
 
 def _fixed_arguments() -> tuple[str, ...]:

@@ -1,0 +1,241 @@
+"""The command lines: what a spec asks for, and prompts that must stay prompts."""
+
+import json
+import os
+import subprocess
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tiltyard_runner.agents import (
+    KINDS,
+    SCRATCH,
+    AgentOutput,
+    AgentTask,
+    Launch,
+    LaunchFile,
+    Skill,
+    adapter_for,
+)
+from tiltyard_specs.errors import DataError
+
+SERVERS: dict[str, dict[str, object]] = {
+    "my-srv": {"command": "npx", "args": ["@acme/mcp", 'a "b" \\ ü'], "env": {"X": "1"}, "tools": ["find"]},
+    "all": {"command": "serve", "tools": ["*"]},
+}
+TASK = AgentTask(prompt="Do it", model="m-1", gateway_url="http://127.0.0.1:1", placebo_key="sk-placebo-7")
+AWKWARD = ["-x", "--help", "a 'b' \"c\" $HOME `id` \\", "two\nlines\n", "ü😀", "/help", "{prompt}", ""]
+
+
+def option(argv: tuple[str, ...], name: str) -> str:
+    return argv[argv.index(name) + 1]
+
+
+def codex_settings(argv: tuple[str, ...]) -> dict[str, Any]:
+    """What codex makes of its -c flags: each is a key and a TOML value."""
+    flags = [argv[at + 1] for at, part in enumerate(argv) if part == "-c"]
+    return tomllib.loads("\n".join(flag.replace("=", " = ", 1) for flag in flags))
+
+
+def test_claude_asks_nobody_in_its_container_and_has_no_web() -> None:
+    argv = (
+        adapter_for("claude")
+        .launch(replace(TASK, edits=True, effort="low", max_turns=3, args=("--bare",)))
+        .argv
+    )
+    assert argv[:6] == ("claude", "-p", "--output-format", "stream-json", "--verbose", "--model")
+    assert "--dangerously-skip-permissions" in argv
+    assert option(argv, "--disallowedTools") == "WebSearch,WebFetch"
+    assert (option(argv, "--model"), option(argv, "--effort"), option(argv, "--max-turns")) == (
+        "m-1",
+        "low",
+        "3",
+    )
+    assert argv[-3:] == ("--bare", "--", "Do it")
+
+
+def test_claude_without_edits_may_read_and_run_and_call_the_arms_servers() -> None:
+    argv = adapter_for("claude").launch(replace(TASK, mcp_servers=SERVERS)).argv
+    assert "--dangerously-skip-permissions" not in argv
+    assert option(argv, "--allowedTools") == "Bash,Read,Grep,Glob,mcp__my-srv__find,mcp__all"
+    assert option(argv, "--disallowedTools") == "WebSearch,WebFetch,Edit,Write,NotebookEdit"
+    assert "--strict-mcp-config" in argv
+    servers = json.loads(option(argv, "--mcp-config"))["mcpServers"]
+    assert servers["my-srv"] == {"command": "npx", "args": ["@acme/mcp", 'a "b" \\ ü'], "env": {"X": "1"}}
+    assert servers["all"] == {"command": "serve"}
+
+
+def test_claude_talks_to_the_gateway_and_to_nobody_else() -> None:
+    env = adapter_for("claude").launch(replace(TASK, env={"CLAUDE_CODE_MAX_RETRIES": "0", "MINE": "x"})).env
+    assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"
+    assert env["ANTHROPIC_API_KEY"] == "sk-placebo-7"
+    assert env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] == "1"
+    assert env["MCP_CONNECTION_NONBLOCKING"] == "0"
+    assert env["ENABLE_TOOL_SEARCH"] == "false"
+    assert (env["CLAUDE_CODE_MAX_RETRIES"], env["MINE"]) == ("0", "x")  # the spec's own word wins
+
+
+def test_claude_refuses_an_effort_that_the_cli_would_ignore() -> None:
+    with pytest.raises(
+        DataError, match="claude knows no effort 'huge'; use one of low, medium, high, xhigh, max"
+    ):
+        adapter_for("claude").launch(replace(TASK, effort="huge"))
+
+
+def test_codex_has_all_its_configuration_in_flags() -> None:
+    launch = adapter_for("codex").launch(
+        replace(TASK, effort="low", mcp_servers=SERVERS, args=("--color", "never"))
+    )
+    assert launch.argv[:7] == (
+        *("codex", "exec", "--json", "--dangerously-bypass-approvals-and-sandbox"),
+        *("--skip-git-repo-check", "--ephemeral", "--ignore-user-config"),
+    )
+    assert launch.argv[-4:] == ("--color", "never", "--", "Do it")
+    settings = codex_settings(launch.argv)
+    provider = settings["model_providers"][settings["model_provider"]]
+    assert provider["base_url"] == "http://127.0.0.1:1/v1"
+    assert launch.env[provider["env_key"]] == "sk-placebo-7"
+    assert (provider["wire_api"], provider["request_max_retries"]) == ("responses", 2)
+    assert (settings["model"], settings["model_reasoning_effort"]) == ("m-1", "low")
+    assert (settings["web_search"], settings["analytics"]) == ("disabled", {"enabled": False})
+    assert settings["mcp_servers"]["all"] == {"command": "serve", "required": True}
+    assert settings["mcp_servers"]["my-srv"] == {
+        "command": "npx",
+        "args": ["@acme/mcp", 'a "b" \\ ü'],
+        "env": {"X": "1"},
+        "required": True,
+        "enabled_tools": ["find"],
+    }
+
+
+def test_a_custom_codex_command_finds_the_same_configuration_in_its_home() -> None:
+    own = adapter_for("codex").launch(replace(TASK, mcp_servers=SERVERS))
+    custom = adapter_for("codex").launch(replace(TASK, mcp_servers=SERVERS, command="loop {prompt}"))
+    assert custom.argv == ("sh", "-c", "loop 'Do it'")
+    assert custom.env == own.env
+    (config,) = custom.files
+    assert config.path == "/home/agent/.codex/config.toml"
+    assert tomllib.loads(config.content.decode()) == codex_settings(own.argv)
+
+
+def test_a_custom_claude_command_has_the_environment_of_the_cli() -> None:
+    custom = adapter_for("claude").launch(replace(TASK, command="my-loop"))
+    assert custom.argv == ("sh", "-c", "my-loop")
+    assert custom.env == adapter_for("claude").launch(TASK).env
+
+
+@pytest.mark.parametrize("prompt", AWKWARD)
+@pytest.mark.parametrize("kind", ["claude", "codex"])
+def test_no_prompt_is_read_as_an_option(kind: str, prompt: str) -> None:
+    assert adapter_for(kind).launch(replace(TASK, prompt=prompt)).argv[-2:] == ("--", prompt)
+
+
+@pytest.mark.parametrize(
+    ("kind", "prompt"), [("claude", "x" * 200_000), ("codex", "x" * 200_000), ("codex", "-")]
+)
+def test_a_prompt_that_is_no_argument_comes_from_a_file(kind: str, prompt: str, tmp_path: Path) -> None:
+    """Linux takes no argument of 128 KiB, and codex takes a lone dash for standard input."""
+    launch = adapter_for(kind).launch(replace(TASK, prompt=prompt))
+    (file,) = launch.files
+    assert file.content.decode() == prompt
+    fake = tmp_path / kind
+    fake.write_text("#!/bin/sh\nexec cat\n")
+    fake.chmod(0o755)
+    assert run(launch, tmp_path) == prompt
+
+
+@pytest.mark.parametrize("prompt", AWKWARD)
+def test_a_custom_command_gets_the_prompt_as_one_word(prompt: str, tmp_path: Path) -> None:
+    task = replace(TASK, prompt=prompt, command="printf %s. {prompt} {prompt}")
+    assert run(adapter_for("text").launch(task), tmp_path) == f"{prompt}.{prompt}."
+
+
+def test_a_text_command_is_told_where_the_gateway_is(tmp_path: Path) -> None:
+    command = 'echo "$OPENAI_BASE_URL $OPENAI_API_KEY $ANTHROPIC_BASE_URL $ANTHROPIC_API_KEY"'
+    said = run(adapter_for("text").launch(replace(TASK, command=command)), tmp_path)
+    assert said == "http://127.0.0.1:1/v1 sk-placebo-7 http://127.0.0.1:1 sk-placebo-7\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "task", "sentence"),
+    [
+        ("text", TASK, "An agent of kind text needs a command"),
+        ("oracle", TASK, "The oracle needs a solution"),
+        ("claude", replace(TASK, prompt="a\0b"), "The prompt holds a NUL character"),
+        (
+            "codex",
+            replace(TASK, prompt="x" * 130_000, command="loop {prompt}"),
+            "is 130005 bytes; a custom command",
+        ),
+    ],
+)
+def test_what_cannot_start_says_why(kind: str, task: AgentTask, sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        adapter_for(kind).launch(task)
+
+
+def test_an_unknown_kind_names_the_known_ones() -> None:
+    assert KINDS == ("claude", "codex", "text", "oracle", "nop")
+    with pytest.raises(
+        DataError, match="no agent kind 'cluade'; the kinds are claude, codex, text, oracle, nop"
+    ):
+        adapter_for("cluade")
+
+
+def test_skills_and_instructions_lie_where_each_cli_reads_them() -> None:
+    skill = Skill("acme", 'Says: "this" # and that', "How to use it\n")
+    task = replace(TASK, skills=(skill,), instructions="Be brief.")
+    text = b'---\nname: acme\ndescription: "Says: \\"this\\" # and that"\n---\n\nHow to use it\n'
+    assert adapter_for("claude").treatment_files(task) == (
+        LaunchFile("/workspace/.claude/skills/acme/SKILL.md", text),
+        LaunchFile("/workspace/CLAUDE.md", b"Be brief."),
+    )
+    assert [file.path for file in adapter_for("codex").treatment_files(task)] == [
+        "/workspace/.agents/skills/acme/SKILL.md",
+        "/workspace/AGENTS.md",
+    ]
+    assert adapter_for("nop").treatment_files(task) == ()
+
+
+@pytest.mark.parametrize("name", ["../x", "", "a/b", ".hidden"])
+def test_a_skill_name_cannot_leave_its_folder(name: str) -> None:
+    with pytest.raises(DataError, match="is not usable as a folder name"):
+        adapter_for("claude").treatment_files(replace(TASK, skills=(Skill(name, "d", "c"),)))
+
+
+def test_the_oracle_applies_a_patch_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\r\ntwo")
+    patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\r\n+ONE\r\n two\n\\ No newline at end of file\n"
+    oracle = adapter_for("oracle")
+    run(oracle.launch(replace(TASK, solution=patch)), tmp_path)
+    assert (tmp_path / "a.txt").read_bytes() == b"ONE\r\ntwo"
+    result = oracle.parse(AgentOutput(tmp_path / "out", tmp_path / "err", 0))
+    assert (result.answer, result.error, result.complete) == ("applied the solution", None, True)
+    failed = oracle.parse(AgentOutput(tmp_path / "out", tmp_path / "err", 1)).error
+    assert failed is not None
+    assert failed.kind == "not_started"
+
+
+def test_nop_does_nothing_and_nothing_is_wrong_with_that(tmp_path: Path) -> None:
+    nop = adapter_for("nop")
+    assert run(nop.launch(TASK), tmp_path) == ""
+    result = nop.parse(AgentOutput(tmp_path / "out", tmp_path / "err", 0))
+    assert (result.answer, result.error, result.complete) == (None, None, True)
+
+
+def run(launch: Launch, folder: Path) -> str:
+    """Really run a launch, its scratch files and its programs in a folder of the test's."""
+    scratch = folder / "scratch"
+    for file in launch.files:
+        place = Path(file.path.replace(SCRATCH, str(scratch)))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.content)
+    argv = [part.replace(SCRATCH, str(scratch)) for part in launch.argv]
+    env = {"PATH": f"{folder}:{os.environ['PATH']}", **launch.env}
+    done = subprocess.run(
+        argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True
+    )
+    return done.stdout.decode()
