@@ -9,7 +9,7 @@ model calls.
 from dataclasses import dataclass, field
 
 from tiltyard_runner.agents.model import AgentError, AgentOutput, AgentResult, ToolCall
-from tiltyard_runner.agents.outcome import broken_off, error, http_status, no_answer
+from tiltyard_runner.agents.outcome import broken_off, error, http_status, interrupted, no_answer
 from tiltyard_runner.agents.streams import MAX_TOOL_CALLS, Event, count, events, items, mapping, number, text
 from tiltyard_specs.usage import Usage, total_usage
 
@@ -107,7 +107,7 @@ def _reported_error(result: Event, answer: str, output: AgentOutput) -> AgentErr
         or str(result.get("subtype"))
     )
     if _interrupted(result):
-        return error("timeout" if output.timed_out else "killed", f"Interrupted: {said}")
+        return interrupted(output)
     if text(result.get("subtype")) in LIMIT_SUBTYPES:
         return error("limit", said)
     status = _status(result)
@@ -157,6 +157,7 @@ def _sum_models(models: Event) -> Usage:
             cache_read=count(model.get("cacheReadInputTokens")),
             cache_write=count(model.get("cacheCreationInputTokens")),
             output=count(model.get("outputTokens")),
+            reasoning=count(model.get("thinkingTokens")),
         )
     return total
 
@@ -165,7 +166,7 @@ def _split(total: Usage, usage: Event) -> Usage:
     """Add what only `usage` tells apart, where it speaks of the same tokens as the total."""
     whole = _whole(usage)
     update: dict[str, int | None] = {}
-    if whole.output == total.output:
+    if total.reasoning is None and whole.output == total.output:
         update["reasoning"] = whole.reasoning
     if whole.cache_write == total.cache_write:
         update["cache_write_1h"] = whole.cache_write_1h

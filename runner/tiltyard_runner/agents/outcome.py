@@ -30,7 +30,7 @@ def broken_off(output: AgentOutput) -> AgentError:
     because = f": {said}" if said else ""
     code = output.exit_code
     if output.timed_out:
-        return error("timeout", "The agent was stopped at its time limit.")
+        return interrupted(output)
     if code is None or code < 0 or code > SHELL_SIGNAL_BASE:
         return error("killed", f"The agent's output breaks off{_by_signal(code)}{because}")
     if code == 0:
@@ -38,6 +38,13 @@ def broken_off(output: AgentOutput) -> AgentError:
     if _empty(output):
         return error("not_started", f"The agent ended with exit code {code} before it did anything{because}")
     return error("crash", f"The agent ended with exit code {code} in the middle of its work{because}")
+
+
+def interrupted(output: AgentOutput) -> AgentError:
+    """Something from outside ended the agent."""
+    if output.timed_out:
+        return error("timeout", "The agent was stopped at its time limit.")
+    return error("killed", "The agent was interrupted.")
 
 
 def http_status(message: str) -> int | None:

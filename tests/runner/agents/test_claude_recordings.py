@@ -91,6 +91,13 @@ EXPECTED = {
     "tool-skipperm-sandbox": Expected(),
     "unknownmodel": no_tools(model="totally-fake-model"),
     "v332-err401": failed("api_error", 401, usage=with_reasoning(NOTHING), complete=True, version="2.1.332"),
+    "v332-int": failed(  # its exit code is 0; two output tokens are what it had seen when it was interrupted
+        "killed",
+        usage=Usage(input=100, cache_read=300, cache_write=200, output=2, reasoning=0),
+        turns=1,
+        model="claude-sonnet-5",
+        version="2.1.332",
+    ),
     "v332-mcp": Expected(**NEW),
     "v332-mcp-blocking": Expected(**NEW),
     "v332-mcp-nosearch": Expected(tools=ECHO, **NEW),
