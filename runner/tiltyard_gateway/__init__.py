@@ -8,21 +8,21 @@ gateway process alone.
 from tiltyard_gateway.client import GatewayProcess
 from tiltyard_gateway.config import (
     GatewayConfig,
-    PriceRow,
     RunMeter,
     RunTicket,
     Timeouts,
     Upstream,
     scripted_upstreams,
 )
+from tiltyard_gateway.journal import read_journal
 
 __all__ = [
     "GatewayConfig",
     "GatewayProcess",
-    "PriceRow",
     "RunMeter",
     "RunTicket",
     "Timeouts",
     "Upstream",
+    "read_journal",
     "scripted_upstreams",
 ]

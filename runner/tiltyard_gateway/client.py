@@ -22,6 +22,7 @@ _LONGEST_FOLDER = 60
 _STALE_SECONDS = 600
 _TIMEOUT = 60.0
 _CLIENT_ERROR = 400
+_SERVER_ERROR = 500
 
 
 class GatewayProcess:
@@ -41,7 +42,7 @@ class GatewayProcess:
         self._process: HelperProcess | None = None
 
     def __enter__(self) -> Self:
-        self._folder = folder = self._given.folder or _fresh_folder()
+        self._folder = folder = _made(self._given.folder) if self._given.folder else _fresh_folder()
         config = self._given.model_copy(update={"folder": folder})
         process = HelperProcess("tiltyard_gateway", name="the gateway", first_line=to_wire(config))
         try:
@@ -115,6 +116,8 @@ class GatewayProcess:
             ) from error
         finally:
             connection.close()
+        if response.status >= _SERVER_ERROR:
+            raise UnavailableError(f"gateway: {data.get('error')}")
         if response.status >= _CLIENT_ERROR:
             raise UsageError(f"gateway: {data.get('error')}")
         return data
@@ -137,6 +140,15 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._path))
+
+
+def _made(folder: Path) -> Path:
+    """The folder is removed at the end, so it must be the gateway's own."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError as error:
+        raise UsageError(f"the gateway's folder {folder} exists already: name one that does not") from error
+    return folder
 
 
 def _fresh_folder() -> Path:

@@ -13,22 +13,11 @@ from pydantic import Field, SecretStr
 
 from tiltyard_specs.base import Model
 from tiltyard_specs.calls import Call
+from tiltyard_specs.trial import PriceRow
 from tiltyard_specs.usage import Usage, total_usage
 
 ANTHROPIC_URL = "https://api.anthropic.com/v1"
 OPENAI_URL = "https://api.openai.com/v1"
-
-
-class PriceRow(Model):
-    """USD per million tokens of one model; a price that is not given is unknown."""
-
-    input: float
-    output: float
-    cache_read: float | None = None
-    cache_write: float | None = None
-    cache_write_1h: float | None = None
-    max_output: int | None = None
-    """Most output tokens that the model gives in one call."""
 
 
 class Upstream(Model):
@@ -54,7 +43,9 @@ def default_upstreams() -> dict[str, Upstream]:
 
 def scripted_upstreams(base_url: str) -> dict[str, Upstream]:
     """All providers at one scripted model server, whose `ScriptedServer.base_url` this is."""
-    target = Upstream(base_url=base_url.rstrip("/") + "/v1", key=SecretStr("scripted"), scripted=True)
+    target = Upstream(
+        base_url=base_url.rstrip("/") + "/v1", key=SecretStr("sk-scripted-no-provider"), scripted=True
+    )
     return dict.fromkeys(default_upstreams(), target)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tiltyard_gateway.config import PriceRow
+from tiltyard_specs.trial import PriceRow
 from tiltyard_specs.usage import Usage
 
 _MILLION = 1_000_000

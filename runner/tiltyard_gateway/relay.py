@@ -9,7 +9,6 @@ from aiohttp.http import HttpVersion11
 
 from tiltyard_gateway.admission import Destination, RefusedError, admit, read_body, refusal
 from tiltyard_gateway.config import GatewayConfig
-from tiltyard_gateway.redact import redact
 from tiltyard_gateway.runs import Outcome, Pending, Run
 from tiltyard_gateway.sse import SseParser
 from tiltyard_gateway.upstream import (
@@ -26,6 +25,9 @@ from tiltyard_gateway.wires.base import parse_object
 _MAX_COPY = 8 * 1024 * 1024
 _MAX_ERROR = 1024 * 1024
 _FIRST_ERROR_STATUS = 400
+_HUNG_UP = "the agent hung up"
+_GREETINGS = frozenset({"/", "/api/hello"})
+"""Paths by which CLIs ask whether somebody is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Relay:
         pending = run.start(request.method, path, match.wire if match else None, _breaker(request))
         keep = self.config.max_unbilled
         try:
-            if path == "/" and request.method in {"HEAD", "GET"}:
+            if request.method in {"HEAD", "GET"} and path in _GREETINGS:
                 pending.status = 200
                 run.settle(pending, "free", keep=keep)
                 return web.Response(text="tiltyard gateway\n")
@@ -54,8 +56,8 @@ class Relay:
             run.settle(pending, "refused", message=refused.message, keep=keep)
             return refusal(request, match, refused.status, refused.message)
         finally:
-            if not pending.settled.is_set():
-                run.settle(pending, "hung_up")
+            # The agent hung up, unless it is settled already. What was never sent on cannot have been billed.
+            run.settle(pending, "hung_up" if pending.sent else "refused", message=_HUNG_UP, keep=keep)
 
     async def _pass_on(
         self, request: web.BaseRequest, match: Match | None, run: Run, pending: Pending
@@ -98,10 +100,8 @@ class _Exchange:
                 proxy=proxy_for(upstream, address),
             ) as answer:
                 return await self._answer(answer)
-        except aiohttp.ClientConnectorError as error:
-            return self._fail(
-                "error", f"cannot connect to {_host(address)}: {error.os_error.strerror or error.os_error}"
-            )
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL) as error:
+            return self._fail("error", f"cannot reach {_host(address)}: {error}")
         except (aiohttp.ClientError, TimeoutError) as error:
             return self._fail("cut", f"{_host(address)} broke off: {str(error) or type(error).__name__}")
 
@@ -153,9 +153,13 @@ class _Exchange:
 
     async def _error(self, answer: aiohttp.ClientResponse) -> web.Response:
         """A refusal of the provider. It is short, so it is read whole: it may quote the real key."""
-        body = await answer.content.read(_MAX_ERROR)
-        self._pending.mark_first_byte()
-        text = redact(body.decode("utf-8", "replace"), self._run.secrets)
+        body = bytearray()
+        async for chunk in answer.content.iter_any():
+            self._pending.mark_first_byte()
+            body += chunk
+            if len(body) > _MAX_ERROR:
+                break
+        text = self._run.redactor.text(body.decode("utf-8", "replace"))
         reading = self._match.wire.reading()
         reading.on_body(parse_object(text.encode()))
         self._pending.reading = reading
@@ -179,7 +183,7 @@ class _Exchange:
         """No answer, or half of one. Half an answer is broken off, not ended: it must not look whole."""
         transport = self._request.transport
         if transport is None or transport.is_closing():
-            self._run.settle(self._pending, "hung_up")
+            self._run.settle(self._pending, "hung_up", message=_HUNG_UP)
             raise ConnectionResetError(message)
         if self._response is None:
             self._pending.status = 502

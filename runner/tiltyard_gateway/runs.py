@@ -1,22 +1,25 @@
 """One attempt of one run, from its ticket to its meter: the calls that settled and those in flight."""
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Literal
 
-from tiltyard_gateway.config import PriceRow, RunMeter, RunTicket, Upstream
+from tiltyard_gateway.config import RunMeter, RunTicket, Upstream
+from tiltyard_gateway.journal import Journal
 from tiltyard_gateway.prices import cost_usd, find_price
-from tiltyard_gateway.redact import redact
 from tiltyard_gateway.wires import Inquiry, Reading, Wire
 from tiltyard_specs.calls import Call
+from tiltyard_specs.redact import Redactor
+from tiltyard_specs.trial import PriceRow
 
 Outcome = Literal["ok", "error", "cut", "hung_up", "refused", "free"]
 _MESSAGE_LENGTH = 500
 _PATH_LENGTH = 500
+_BREAK_OFF_SECONDS = 5.0
 
 
 @dataclass(slots=True)
@@ -46,29 +49,6 @@ class Pending:
             self.first_byte = monotonic() - self.started
 
 
-class Journal:
-    """Appends settled calls to a file at once, so that a killed driver loses no paid call."""
-
-    def __init__(self, path: os.PathLike[str]) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self.error: str | None = None
-
-    def append(self, call: Call) -> None:
-        """Write one line. A failure is kept and told, because the relay must settle the call all the same."""
-        line = call.model_dump_json().encode() + b"\n"
-        try:
-            written = os.write(self._file, line)
-        except OSError as error:
-            self.error = self.error or f"the calls file cannot be written: {error.strerror}"
-        else:
-            if written < len(line):
-                self.error = self.error or "the calls file took only part of a line: its disk is full"
-
-    def close(self) -> None:
-        """Release the file."""
-        os.close(self._file)
-
-
 class Run:
     """The run that owns a slot now."""
 
@@ -78,10 +58,7 @@ class Run:
         self.ticket = ticket
         self.upstreams = {**upstreams, **ticket.upstreams}
         self.placebo = ticket.placebo_key.get_secret_value()
-        self.secrets = [
-            self.placebo,
-            *(up.key.get_secret_value() for up in self.upstreams.values() if up.key),
-        ]
+        self.redactor = Redactor(up.key.get_secret_value() for up in self.upstreams.values() if up.key)
         self.journal = Journal(ticket.calls_path)
         self.calls: list[Call] = []
         self.unrecorded = 0
@@ -100,8 +77,9 @@ class Run:
     def settle(
         self, pending: Pending, outcome: Outcome, *, message: str | None = None, keep: int | None = None
     ) -> None:
-        """A request is over. `keep` bounds how many refused and free ones are recorded."""
-        del self._pending[pending.index]
+        """A request is over; a second word on it is ignored. `keep` bounds the refused and free ones."""
+        if self._pending.pop(pending.index, None) is None:
+            return
         pending.settled.set()
         if outcome in {"refused", "free"}:
             self._unbilled += 1
@@ -114,11 +92,14 @@ class Run:
 
     async def close(self) -> RunMeter:
         """Break off what is in flight, wait until it has settled, and say what the run used."""
-        waiting = list(self._pending.values())
-        for pending in waiting:
+        for pending in list(self._pending.values()):
             pending.break_off()
-        for pending in waiting:
-            await pending.settled.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BREAK_OFF_SECONDS):
+                for pending in list(self._pending.values()):
+                    await pending.settled.wait()
+        for pending in list(self._pending.values()):
+            self.settle(pending, "hung_up", message="broken off at the end of the run")
         self.journal.close()
         return self.meter()
 
@@ -138,7 +119,7 @@ class Run:
             started_at=pending.started_at,
             wire=pending.wire.name if pending.wire else None,
             method=pending.method,
-            path=redact(pending.path, self.secrets),
+            path=self.redactor.text(pending.path),
             role=role,
             model=model,
             stream=inquiry.stream if inquiry else False,
@@ -150,5 +131,5 @@ class Run:
             first_byte_seconds=None if pending.first_byte is None else round(pending.first_byte, 6),
             tools=inquiry.tools if inquiry else (),
             session=pending.session,
-            message=None if text is None else redact(text, self.secrets)[:_MESSAGE_LENGTH],
+            message=None if text is None else self.redactor.text(text)[:_MESSAGE_LENGTH],
         )

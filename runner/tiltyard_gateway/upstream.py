@@ -3,6 +3,7 @@
 import re
 import urllib.request
 from collections.abc import Mapping
+from functools import cache
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -110,6 +111,11 @@ class Connections:
 def proxy_for(upstream: Upstream, address: Address) -> str | None:
     """The proxy that the environment names; aiohttp's `trust_env` would read ~/.netrc, too."""
     host = address.url.host or ""
-    if upstream.scripted or address.socket or host in _LOOPBACK or urllib.request.proxy_bypass(host):
+    if upstream.scripted or address.socket or host in _LOOPBACK:
         return None
-    return urllib.request.getproxies().get(address.url.scheme)
+    return _environment_proxy(address.url.scheme, host)
+
+
+@cache
+def _environment_proxy(scheme: str, host: str) -> str | None:
+    return None if urllib.request.proxy_bypass(host) else urllib.request.getproxies().get(scheme)

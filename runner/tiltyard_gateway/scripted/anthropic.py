@@ -114,6 +114,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
         "cache_read_input_tokens": usage.cache_read or 0,
         "cache_creation": {"ephemeral_5m_input_tokens": written - hour, "ephemeral_1h_input_tokens": hour},
         "output_tokens": usage.output or 0,
+        "output_tokens_details": {"thinking_tokens": usage.reasoning or 0},
         "service_tier": "standard",
     }
 

@@ -49,7 +49,7 @@ class Player:
                 return index, conversation
         raise NoAnswerError(
             f"no conversation of the model script matches a request to {request.model!r} "
-            f"whose prompt begins {request.prompt[:80]!r}"
+            f"whose prompt ends with {request.prompt[-80:]!r}"
         )
 
     def _reply(self, request: Request, turn: Turn) -> Reply:
@@ -67,7 +67,7 @@ class Player:
 
 
 def _turn(conversation: Conversation, request: Request) -> Turn:
-    """The next turn. An agent's side calls (titles) stand outside the conversation and must not disturb it."""
+    """The next turn. An agent's side calls (titles) stand outside the conversation."""
     if request.structured or (conversation.calls_tools and not request.tools):
         return _SIDE_ANSWER
     if request.turn < len(conversation.turns):
@@ -83,9 +83,7 @@ def _call(request: Request, turn: Turn) -> ToolCall | None:
     call = shell_call(request.tools, turn.shell)
     if call is None:
         offered = ", ".join(tool.full_name for tool in request.tools)
-        raise NoAnswerError(
-            f"turn {request.turn + 1} of the script runs a shell command; offered are: {offered}"
-        )
+        raise NoAnswerError(f"turn {request.turn + 1} of the script runs a command; offered tools: {offered}")
     return call
 
 

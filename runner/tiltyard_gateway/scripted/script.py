@@ -3,21 +3,32 @@
 import re
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tiltyard_specs.base import Model
+from tiltyard_specs.scalars import Regex, shown, wrong
 from tiltyard_specs.usage import Usage
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(ms|s|m)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _FIRST_ERROR, _LAST_ERROR = 400, 599
 
 
 def _seconds(value: Any) -> Any:
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if isinstance(value, str) and not found:
-        raise ValueError(f"{value!r} is no duration: write 2s, 500ms or a number of seconds")
-    return float(found[1]) * _UNITS[found[2]] if found else value
+    if not isinstance(value, str):
+        return value
+    found = _DURATION.fullmatch(value)
+    if not found:
+        raise wrong(
+            f"expected a duration such as 500ms, 2s or 1m, or a number of seconds, got {shown(value)}"
+        )
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _not_empty(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not value:
+        raise wrong("must not be empty")
+    return value
 
 
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=3600)]
@@ -68,9 +79,9 @@ class Turn(Model):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if self.shell is not None and self.tool is not None:
-            raise ValueError("a turn has a shell command or a tool call, not both")
+            raise wrong("a turn has a shell command or a tool call, not both")
         if self.text is None and not self.calls_tool:
-            raise ValueError("a turn needs text, shell or tool")
+            raise wrong("a turn needs text, shell or tool")
         return self
 
     @property
@@ -82,19 +93,10 @@ class Turn(Model):
 class When(Model):
     """Which requests a conversation answers. Both must match; one that is left out matches all."""
 
-    prompt: str | None = None
+    prompt: Regex | None = None
     """A regular expression, searched in all text of the user's messages."""
-    model: str | None = None
+    model: Regex | None = None
     """A regular expression for the whole model name."""
-
-    @field_validator("prompt", "model")
-    @classmethod
-    def _compiles(cls, value: str | None) -> str | None:
-        try:
-            re.compile(value or "")
-        except re.error as error:
-            raise ValueError(f"{value!r} is no regular expression: {error}") from error
-        return value
 
     def matches(self, prompt: str, model: str) -> bool:
         """Whether a request is meant."""
@@ -106,7 +108,7 @@ class Conversation(Model):
     """What the model says, turn by turn, to the requests that it matches."""
 
     when: When = When()
-    turns: tuple[Turn, ...] = Field(min_length=1)
+    turns: Annotated[tuple[Turn, ...], AfterValidator(_not_empty)]
 
     @property
     def last_text(self) -> str:
@@ -126,5 +128,5 @@ class Script(Model):
     """Names for `GET /v1/models`; requests may name any model."""
     usage: Usage | None = None
     """Of turns that give none."""
-    conversations: tuple[Conversation, ...] = Field(min_length=1)
+    conversations: Annotated[tuple[Conversation, ...], AfterValidator(_not_empty)]
     """The first one that matches answers."""

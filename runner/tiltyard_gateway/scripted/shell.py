@@ -17,7 +17,7 @@ def shell_call(tools: Sequence[Offer], command: str) -> ToolCall | None:
 
 
 def named_call(tools: Sequence[Offer], name: str, arguments: dict[str, Any]) -> ToolCall:
-    """A call by name. A tool that is not offered is called all the same: how agents take that is worth a test."""
+    """A call by name, offered or not: how agents take a call of what is not there is worth a test."""
     offer = next((tool for tool in tools if name in {tool.full_name, tool.name}), Offer(name, {}))
     return ToolCall(offer.name, offer.namespace, arguments)
 

@@ -31,6 +31,7 @@ _FIELDS = (
     "cache_read_input_tokens",
     "cache_creation_input_tokens",
     "output_tokens",
+    "output_tokens_details",
     "cache_creation",
 )
 
@@ -56,6 +57,7 @@ class AnthropicReading:
             cache_read=as_count(raw.get("cache_read_input_tokens")),
             cache_write=as_count(raw.get("cache_creation_input_tokens")),
             output=as_count(raw.get("output_tokens")),
+            reasoning=as_count(as_object(raw.get("output_tokens_details")).get("thinking_tokens")),
             cache_write_1h=as_count(split.get("ephemeral_1h_input_tokens")),
         )
 
