@@ -2,14 +2,22 @@
 
 from tiltyard_images.builder import ImageBuilder
 from tiltyard_images.engine import EngineFacts, connect, engine_facts
+from tiltyard_images.errors import ImageBuildError, NoBaseImageError, RepoError, SetupFailedError
 from tiltyard_images.model import ArmContent, History, Image, TreeFile
+from tiltyard_images.repos import Checkout, Repos
 
 __all__ = [
     "ArmContent",
+    "Checkout",
     "EngineFacts",
     "History",
     "Image",
+    "ImageBuildError",
     "ImageBuilder",
+    "NoBaseImageError",
+    "RepoError",
+    "Repos",
+    "SetupFailedError",
     "TreeFile",
     "connect",
     "engine_facts",

@@ -4,15 +4,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import docker
+import requests
+from docker.errors import DockerException
 
 from tiltyard_images import dockerbuild, rootfs
+from tiltyard_images.box import build_box
 from tiltyard_images.context import recipe_digest
-from tiltyard_images.hostenv import HostEnv, host_env
+from tiltyard_images.errors import ImageBuildError
+from tiltyard_images.hostenv import host_env
 from tiltyard_images.keys import key_of
-from tiltyard_images.lookup import Layer, find_or_build
-from tiltyard_images.model import Image
+from tiltyard_images.lookup import Layer, find_or_build, lock_path
+from tiltyard_images.model import ArmContent, History, Image
 from tiltyard_images.pins import AGENT_PINS, DEBIAN_IMAGE, DEBIAN_SUITE, NODE_WHEEL
-from tiltyard_images.say import Say
+from tiltyard_images.recipes import Site, arm_key, make_arm, make_workspace, workspace_key
+from tiltyard_images.repos import Checkout, submodules
+from tiltyard_images.say import Say, Throttled
 
 
 class ImageBuilder:
@@ -37,7 +43,7 @@ class ImageBuilder:
     ) -> None:
         self._client, self._cache, self._say, self._timeout = client, cache_dir, say, timeout
         self._ask_registry = not (offline or rootfs.offline())
-        self._env: HostEnv = host_env()
+        self._locks, self._env = cache_dir / "locks", host_env()
 
     def base(self) -> Image:
         """Return the layer that all others stand on."""
@@ -66,6 +72,52 @@ class ImageBuilder:
         layer = Layer(f"agent-{kind}", key, base, pin.version)
         return self._dockerfile(layer, kind, {"BASE": base.tag, "PACKAGE": package})
 
+    def workspace(
+        self, parent: Image, checkout: Checkout | None, *, writable: bool, history: History
+    ) -> Image:
+        """Return a layer with a repository in /workspace; without a checkout, with an empty one.
+
+        Args:
+            parent: An agent layer or the base.
+            checkout: The repository at a commit.
+            writable: Whether the agent's user may change the working tree.
+            history: `none` shows one commit and holds no object of another; `full` shows all ancestors.
+        """
+        layer = Layer(
+            "workspace", workspace_key(parent, checkout, writable=writable, history=history), parent
+        )
+        if checkout and (skipped := submodules(checkout)):
+            self._say(f"{checkout.source}: submodules are not fetched: {', '.join(skipped)}")
+        return self._boxed(
+            layer, lambda site: make_workspace(site, checkout, writable=writable, history=history)
+        )
+
+    def arm(self, parent: Image, content: ArmContent) -> Image:
+        """Return the layer of an arm; the workspace itself for an arm that adds nothing.
+
+        Raises:
+            SetupFailedError: A `prepare` or `setup` command failed.
+        """
+        if not (content.overlay or content.files or content.prepare or content.setup):
+            return parent
+        layer = Layer("arm", arm_key(parent, content), parent)
+        return self._boxed(layer, lambda site: make_arm(site, content))
+
+    def _boxed(self, layer: Layer, recipe: Callable[[Site], None]) -> Image:
+        def make() -> None:
+            self._say(f"building {layer.tag}")
+            path, say = self._log(layer), Throttled(self._say, layer.tag)
+            parent = layer.parent.tag if layer.parent else ""
+            lock = lock_path(self._locks, layer)
+            with (
+                path.open("wb", buffering=0) as log,
+                build_box(self._client, parent, layer, lock=lock, env=self._env) as box,
+            ):
+                recipe(Site(box, log, path, self._timeout, say, self._env))
+                box.commit(layer)
+
+        return self._once(layer, make)
+
     def _rootfs(self) -> Image:
         """Return Debian, from whichever origin came first; the key names the suite, the label the origin."""
         layer = Layer("rootfs", key_of("rootfs", DEBIAN_SUITE))
@@ -90,7 +142,12 @@ class ImageBuilder:
         dockerbuild.build(self._client, job, log=self._log(layer), timeout=self._timeout, say=self._say)
 
     def _once(self, layer: Layer, make: Callable[[], None]) -> Image:
-        return find_or_build(self._client, layer, make, locks=self._cache / "locks", wait=self._timeout)
+        try:
+            return find_or_build(self._client, layer, make, locks=self._locks, wait=self._timeout)
+        except (DockerException, requests.RequestException) as error:
+            raise ImageBuildError(f"The engine failed while it built {layer.tag}: {error}") from error
 
     def _log(self, layer: Layer) -> Path:
-        return self._cache / "logs" / f"{layer.tag.replace('/', '-').replace(':', '-')}.log"
+        logs = self._cache / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        return logs / f"{layer.tag.replace('/', '-').replace(':', '-')}.log"

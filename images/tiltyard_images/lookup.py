@@ -80,6 +80,11 @@ def find(client: docker.DockerClient, layer: Layer, *, built: bool = False) -> I
     )
 
 
+def lock_path(locks: Path, layer: Layer) -> Path:
+    """Return the file whose lock the builder of a layer holds."""
+    return locks / f"{layer.name}-{layer.key[:TAG_LENGTH]}.lock"
+
+
 def find_or_build(
     client: docker.DockerClient, layer: Layer, make: Callable[[], None], *, locks: Path, wait: float
 ) -> Image:
@@ -92,7 +97,7 @@ def find_or_build(
         return hit
     locks.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(locks / f"{layer.name}-{layer.key[:TAG_LENGTH]}.lock", timeout=wait):
+        with FileLock(lock_path(locks, layer), timeout=wait):
             if (hit := find(client, layer)) is not None:
                 return hit
             make()

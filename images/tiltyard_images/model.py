@@ -20,6 +20,7 @@ CREATED_BY = "tiltyard"
 REPOSITORY = "tiltyard"
 AGENT_UID = 1000
 WORKSPACE = "/workspace"
+HOME = "/home/agent"
 
 
 @dataclass(frozen=True, slots=True)

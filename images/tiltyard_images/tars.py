@@ -3,12 +3,12 @@
 import io
 import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from tiltyard_images.keys import walk
-from tiltyard_images.model import TreeFile
+from tiltyard_images.model import HOME, WORKSPACE, TreeFile
 
 SPOOL = 32 * 1024 * 1024
 """Bytes of an archive that stay in memory; a larger one goes to a temporary file."""
@@ -37,14 +37,28 @@ def of_bytes(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def of_files(files: Iterable[TreeFile], *, uid: int) -> bytes:
-    """Pack an arm's files by their absolute paths; folders that are missing come by themselves."""
+def of_files(files: Sequence[TreeFile], *, uid: int) -> bytes:
+    """Pack an arm's files by their absolute paths, with the folders above them below a home or the workspace.
+
+    The engine would make a missing folder root's, and the agent could not write beside the file.
+    """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for parent in sorted({parent for file in files for parent in _own_parents(file.path)}):
+            tar.addfile(folder(parent, uid=uid))
         for file in files:
             info = member(file.path.lstrip("/"), mode=file.mode, uid=uid, size=len(file.content))
             tar.addfile(info, io.BytesIO(file.content))
     return buffer.getvalue()
+
+
+def _own_parents(path: str) -> list[str]:
+    parents = PurePosixPath(path).parents
+    return [
+        str(parent).lstrip("/")
+        for parent in parents
+        if any(parent != PurePosixPath(root) and parent.is_relative_to(root) for root in (WORKSPACE, HOME))
+    ]
 
 
 def of_tree(root: Path, prefix: str, *, uid: int) -> IO[bytes]:
