@@ -1,6 +1,6 @@
 """Facts that should be the same in all arms and are not: images and versions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 from tiltyard_report._records import Run
@@ -28,11 +28,15 @@ def _image(runs: Sequence[Run], layer: str) -> str | None:
     for run in runs:
         if run.images.get(layer) is not None:
             by_arm = values.setdefault(group(run), {})
-            by_arm.setdefault(run.arm, set()).add(str(run.images[layer]))
+            by_arm.setdefault(run.arm, set()).add(_image_id(run.images[layer]))
     changed = [by_arm for by_arm in values.values() if len(set().union(*by_arm.values())) > 1]
     if not changed:
         return None
     return f"The {layer} image is not the same in all runs ({_where(changed)})."
+
+
+def _image_id(fact: object) -> str:
+    return str(fact.get("id") if isinstance(fact, Mapping) else fact)
 
 
 def _version(runs: Sequence[Run], key: str) -> str | None:

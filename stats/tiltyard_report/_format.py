@@ -26,6 +26,11 @@ def significant(value: float) -> str:
     return text if float(text.replace(",", "")) else "<0.001"
 
 
+def tenths(value: float) -> str:
+    """A number with one decimal."""
+    return f"{value:,.1f}"
+
+
 def thousands(value: float) -> str:
     """A number of tokens, in thousands."""
     return significant(value / 1000)
@@ -55,6 +60,11 @@ def percent(value: float) -> str:
     if whole == 100 and value < 1:  # noqa: PLR2004
         return ">99"
     return "<1" if whole == 0 and value > 0 else str(whole)
+
+
+def level(confidence: float) -> str:
+    """A nominal coverage in percent, as it was asked for."""
+    return f"{100 * confidence:.6g}"
 
 
 def pvalue(value: float) -> str:

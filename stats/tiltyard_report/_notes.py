@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from tiltyard_report import _format as fmt
 from tiltyard_report._drift import drift
 from tiltyard_report._measures import counted
-from tiltyard_report._receipt import Facts
+from tiltyard_report._receipt import ALLOW, Facts
 from tiltyard_report._records import Run
 from tiltyard_report.model import AgentReport
 from tiltyard_specs.outcomes import Outcome
@@ -29,9 +29,9 @@ def alerts(runs: Sequence[Run], facts: Facts, *, partial: bool) -> tuple[str, ..
         if by_arm:
             where = ", ".join(f"{arm} {count}" for arm, count in sorted(by_arm.items()))
             total = fmt.plural(sum(by_arm.values()), "run")
-            lines.append(f"UNHEALTHY: {meaning} in {total}, which are excluded ({where}).")
+            lines.append(f"UNHEALTHY: {meaning} in {total} ({where}); excluded.")
     if facts.scripted:
-        lines.append("SCRIPTED: the model's replies came from a script, they say nothing about a model.")
+        lines.append("SCRIPTED: the replies came from a script, so these numbers say nothing about a model.")
     return tuple(lines)
 
 
@@ -48,7 +48,7 @@ def notes(runs: Sequence[Run], agents: Sequence[AgentReport], facts: Facts) -> t
 
 def methods(confidence: float, comparisons: int) -> tuple[str, ...]:
     """How the numbers were computed."""
-    level = fmt.percent(confidence)
+    level = fmt.level(confidence)
     lines = [
         f"Intervals are {level}% intervals and speak about these questions.",
         "Correct: Wilson's interval on the runs.",
@@ -65,8 +65,8 @@ def methods(confidence: float, comparisons: int) -> tuple[str, ...]:
 def _network(facts: Facts) -> Iterable[str]:
     if facts.network == "open":
         yield "The network was open: the agent could reach anything, also models beside the meter."
-    elif facts.network and facts.network.startswith("allow: "):
-        yield f"Besides the meter the agent could reach these hosts: {facts.network.removeprefix('allow: ')}."
+    elif facts.network and facts.network.startswith(ALLOW):
+        yield f"Besides the meter the agent could reach these hosts: {facts.network.removeprefix(ALLOW)}."
 
 
 def _sources(runs: Sequence[Run]) -> Iterable[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tiltyard_report._measures import spend
 from tiltyard_report._records import Run
-from tiltyard_report.model import OutcomeRow, Reason
+from tiltyard_report.model import OutcomeCount, OutcomeRow, Reason
 from tiltyard_specs.outcomes import Outcome
 
 _REASONS = 3
@@ -16,7 +16,7 @@ def outcome_row(arm: str, runs: Sequence[Run]) -> OutcomeRow:
     counts = Counter(run.outcome for run in runs)
     return OutcomeRow(
         arm=arm,
-        counts=tuple((outcome, counts[outcome]) for outcome in Outcome if counts[outcome]),
+        counts=tuple(OutcomeCount(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]),
         reasons=_reasons(runs),
         excluded=spend([run for run in runs if not run.outcome.counted]),
     )

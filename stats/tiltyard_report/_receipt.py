@@ -1,9 +1,11 @@
 """What a report takes from the receipt (trial.json). All of it is optional: records alone make a report."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from tiltyard_specs.errors import DataError
+
+ALLOW = "allow: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,8 @@ class Facts:
 def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
     """Read the receipt's facts.
 
-    Looked for: `spec` (the resolved spec: name, network, arms, agents, questions, defaults.baseline), the
-    number of planned runs (`expected_runs`, else the length of `order`, else of `plan.runs`),
-    `policy.network` (wins over the spec's) and `scripted`.
+    Looked for: `trial`, the resolved `spec`, `runs_expected` (else the length of `order`), `policy.network`
+    (else the spec's), `scripted` and `versions`.
 
     Raises:
         DataError: A part that is there has a wrong type.
@@ -38,34 +39,47 @@ def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
     spec = _part(receipt, "spec")
     network = _part(receipt, "policy").get("network", spec.get("network"))
     return Facts(
-        name=_text(spec, "name") or _text(receipt, "name") or _text(receipt, "trial"),
+        name=_text(receipt, "trial") or _text(spec, "name"),
         expected_runs=_expected(receipt),
-        baseline=_text(_part(spec, "defaults"), "baseline") or _text(receipt, "baseline"),
+        baseline=_text(_part(spec, "defaults"), "baseline"),
         arms=_names(spec, "arms", "name"),
         agents=_names(spec, "agents", "name"),
         questions=_names(spec, "questions", "id"),
-        network=_network(network),
-        scripted=bool(receipt.get("scripted")),
+        network=network_text(network),
+        scripted=bool(receipt.get("scripted")) or scripted(_part(receipt, "versions")),
     )
 
 
-def _expected(receipt: Mapping[str, object]) -> int | None:
-    expected = receipt.get("expected_runs")
-    if isinstance(expected, int) and not isinstance(expected, bool) and expected >= 0:
-        return expected
-    if expected is not None:
-        raise DataError(f"Receipt: expected_runs is {expected!r}, it must be a whole number of at least 0.")
-    for planned in (receipt.get("order"), _part(receipt, "plan").get("runs")):
-        if isinstance(planned, list | tuple):
-            return len(planned)
-    return None
+def combine(facts: Facts, networks: Collection[str], versions: Collection[str]) -> Facts:
+    """Add what the records say: the least sealed network counts, and any scripted run."""
+    known = {network for network in (facts.network, *networks) if network}
+    widest = (
+        "open"
+        if "open" in known
+        else max(known, key=lambda name: (name.startswith(ALLOW), name), default=None)
+    )
+    return replace(facts, network=widest, scripted=facts.scripted or scripted(versions))
 
 
-def _network(value: object) -> str | None:
+def scripted(versions: Iterable[str]) -> bool:
+    """Whether the versions in force name a scripted model, such as `model-script`."""
+    return any("script" in name for name in versions)
+
+
+def network_text(value: object) -> str | None:
+    """A network policy in one line."""
     if isinstance(value, Mapping):
         hosts = value.get("allow")
-        return "allow: " + ", ".join(map(str, hosts)) if isinstance(hosts, list | tuple) else None
+        return ALLOW + ", ".join(map(str, hosts)) if isinstance(hosts, list | tuple) else None
     return value if isinstance(value, str) else None
+
+
+def _expected(receipt: Mapping[str, object]) -> int | None:
+    expected = receipt.get("runs_expected")
+    if expected is not None and (isinstance(expected, bool) or not isinstance(expected, int) or expected < 0):
+        raise DataError(f"Receipt: runs_expected is {expected!r}, it must be a whole number of at least 0.")
+    order = receipt.get("order")
+    return expected or (len(order) if isinstance(order, list | tuple) else 0) or None
 
 
 def _names(spec: Mapping[str, object], key: str, name: str) -> tuple[str, ...]:

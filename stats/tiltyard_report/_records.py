@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from tiltyard_report._receipt import network_text
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record import RECORD_VERSION
 from tiltyard_specs.usage import Usage
-
-RECORD_SCHEMA = 1
-"""The newest record version that this report understands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,8 @@ class Run:
     seconds: float | None
     used_tool: bool | None
     model: str | None
+    network: str | None
+    """`sealed`, `open`, or `allow: host, ...`."""
     images: Mapping[str, object]
     versions: Mapping[str, object]
     warnings: tuple[str, ...]
@@ -84,6 +85,7 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
         seconds=source.amount("seconds"),
         used_tool=source.flag("used_tool"),
         model=source.text_or_none("model"),
+        network=network_text(source.part("policy").get("network")),
         images=source.part("images"),
         versions=source.part("versions"),
         warnings=source.texts("warnings"),
@@ -101,9 +103,9 @@ class _Source:
 
     def check_version(self) -> None:
         version = self.whole("schema_version")
-        if version > RECORD_SCHEMA:
+        if version > RECORD_VERSION:
             raise DataError(
-                f"{self._name} has schema_version {version}, but this tiltyard reads at most {RECORD_SCHEMA}; "
+                f"{self._name} has schema_version {version}, this tiltyard reads at most {RECORD_VERSION}; "
                 "upgrade tiltyard."
             )
 

@@ -46,12 +46,18 @@ class Selection:
 
 
 def select(
-    runs: Sequence[Run], questions: Sequence[str], agents: Sequence[str], *, strict: bool = True
+    runs: Sequence[Run], questions: Sequence[str], agents: Sequence[str], facts: Facts, *, strict: bool = True
 ) -> tuple[Run, ...]:
     """The runs of the selected questions and agents; a name that never occurs is an error."""
     if strict and runs:
-        _known("question", questions, {name for run in runs for name in (run.question, run.question_id)})
-        _known("agent", agents, {name for run in runs for name in _agent_names(run.agent)})
+        _known(
+            "question",
+            questions,
+            {name for run in runs for name in (run.question, run.question_id)} | set(facts.questions),
+        )
+        _known(
+            "agent", agents, {name for run in runs for name in _agent_names(run.agent)} | set(facts.agents)
+        )
     return tuple(
         run
         for run in runs

@@ -101,9 +101,8 @@ def _certainty(item: Compared) -> tuple[float, str, str]:
 
 def _clear(item: Compared, baseline: str) -> str:
     agent, row, comparison = item
-    base = next((other.correct for other in agent.arms if other.baseline), None)
-    right = f", with {_score(row)} against {base.successes}/{base.n} runs correct" if base else ""
-    return f"{row.arm} is {_verdict(item)} than {baseline} with {agent.agent}: {_size(comparison)}{right}"
+    what = f"{row.arm} is {_verdict(item)} than {baseline} with {agent.agent}"
+    return f"{what}: {_size(comparison)}, with {_scores(agent, row)}"
 
 
 def _no_difference(items: Sequence[Compared], compared: Sequence[Compared], baseline: str) -> str:
@@ -111,7 +110,7 @@ def _no_difference(items: Sequence[Compared], compared: Sequence[Compared], base
     if len(compared) == 1:
         return (
             f"No clear difference in tokens between {row.arm} and {baseline} with {agent.agent}: "
-            f"{_size(comparison)}; do not claim that they cost the same."
+            f"{_size(comparison)}, with {_scores(agent, row)}; do not claim that they cost the same."
         )
     return (
         f"No clear difference in tokens from {baseline} in any of {len(compared)} comparisons "
@@ -124,7 +123,8 @@ def _no_verdict(compared: Sequence[Compared], baseline: str) -> str:
     what = f"{row.arm} with {baseline} ({agent.agent})"
     if len(compared) > 1:
         what = f"{what} or in any other of {len(compared)} comparisons"
-    return f"No verdict on the tokens of {what}: {_why(comparison)}; do not claim a difference either way."
+    why = f"{_why(comparison)}, with {_scores(agent, row)}"
+    return f"No verdict on the tokens of {what}: {why}; do not claim a difference either way."
 
 
 def _why(comparison: Comparison) -> str:
@@ -134,7 +134,7 @@ def _why(comparison: Comparison) -> str:
     if "few-runs" in codes:
         return _too_few(comparison)
     if comparison.ratio is None:
-        return "the tokens of a side are not known"
+        return "there are no known tokens to compare"
     why = fmt.unknown_bounds(comparison.ratio)
     return f"the uncertainty of {fmt.factor(comparison.ratio.estimate)}x is {why}"
 
@@ -147,7 +147,7 @@ def _size(comparison: Comparison) -> str:
     ratio = comparison.ratio
     if ratio is None:
         return "an unknown ratio"
-    sure = f"{fmt.percent(ratio.confidence)}% interval {fmt.factor(ratio.low)} to {fmt.factor(ratio.high)}"
+    sure = f"{fmt.level(ratio.confidence)}% interval {fmt.factor(ratio.low)} to {fmt.factor(ratio.high)}"
     codes = comparison.decision.warnings if comparison.decision else ()
     few = ", provisional" if "provisional" in codes else ""
     runs = f"{comparison.n_arm} against {comparison.n_baseline} runs"
@@ -160,9 +160,14 @@ def _rates(agents: Sequence[AgentReport]) -> str:
     text = f"{row.arm} with {agent.agent} is correct in {_score(row)} runs"
     if row.correct.interval:
         interval = row.correct.interval
-        sure = f"{fmt.percent(interval.confidence)}% interval"
+        sure = f"{fmt.level(interval.confidence)}% interval"
         text += f" ({sure} {fmt.percent(interval.low)}% to {fmt.percent(interval.high)}%)"
     return text if len(rows) == 1 else f"{text}, the first of {len(rows)} rows"
+
+
+def _scores(agent: AgentReport, row: ArmRow) -> str:
+    base = next((_score(other) for other in agent.arms if other.baseline), "no")
+    return f"{_score(row)} against {base} runs correct"
 
 
 def _score(row: ArmRow) -> str:

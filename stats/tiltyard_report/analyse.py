@@ -19,7 +19,7 @@ from tiltyard_report._measures import (
     used_tool,
 )
 from tiltyard_report._outcomes import outcome_row
-from tiltyard_report._receipt import read_receipt
+from tiltyard_report._receipt import combine, read_receipt
 from tiltyard_report._records import Run, read_run, read_runs
 from tiltyard_report._selection import Selection, choose_baseline, select
 from tiltyard_report.model import (
@@ -66,16 +66,24 @@ def analyse(
     """
     if not 0 < confidence < 1:
         raise UsageError(f"confidence is {confidence}, it must be between 0 and 1, such as 0.95.")
-    facts = read_receipt(receipt)
-    every = read_runs(records)
+    facts, every = read_receipt(receipt), read_runs(records)
+    facts = combine(
+        facts,
+        {run.network for run in every if run.network},
+        {name for run in every for name in run.versions},
+    )
     chosen = Selection(
         facts=facts,
         baseline=choose_baseline(baseline, every, facts),
         confidence=confidence,
         partial=facts.expected_runs is not None and len(every) < facts.expected_runs,
-        runs=select(every, questions, agents),
+        runs=select(every, questions, agents, facts),
         earlier=select(
-            [read_run(item, index) for index, item in enumerate(attempts)], questions, agents, strict=False
+            [read_run(item, index) for index, item in enumerate(attempts)],
+            questions,
+            agents,
+            facts,
+            strict=False,
         ),
     )
     return _report(chosen)
@@ -175,21 +183,14 @@ def _question(label: str, chosen: Selection) -> QuestionRow:
 
 
 def _spread(agent: str, chosen: Selection) -> SpreadRow:
-    values = [
-        cell
-        for (name, _), runs in chosen.cells.items()
-        if name == agent
-        for cell in by_question(runs, tokens).values()
-    ]
+    arms = [by_question(runs, tokens) for (name, _), runs in chosen.cells.items() if name == agent]
+    values = [cell for arm in arms for cell in arm.values()]
+    fewest = min(sum(map(len, arm.values())) for arm in arms)
     if not values:
-        return SpreadRow(agent, None, None, None)
+        return SpreadRow(agent, fewest, None, None, None)
     spread = cv(values)
     if not spread.cv > 0:
-        return SpreadRow(agent, spread, None, None)
+        return SpreadRow(agent, fewest, spread, None, None)
     cautious = spread.cv * pilot_factor(spread.df)
-    return SpreadRow(
-        agent,
-        spread,
-        runs_per_arm(spread.cv, _EFFECT, power=_POWER),
-        runs_per_arm(cautious, _EFFECT, power=_POWER),
-    )
+    needed, careful = (runs_per_arm(value, _EFFECT, power=_POWER) for value in (spread.cv, cautious))
+    return SpreadRow(agent, fewest, spread, needed, careful)

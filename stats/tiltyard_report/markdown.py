@@ -21,7 +21,7 @@ from tiltyard_stats import Decision
 _CODES = {
     "few-runs": "under 4 runs a side",
     "unknown-bound": "interval not known",
-    "unknown-cost": "tokens unknown",
+    "unknown-cost": "no tokens to compare",
     "partial": "trial not complete",
     "multiplicity": "after correction",
     "provisional": "provisional",
@@ -48,9 +48,10 @@ def _title(report: Report) -> str:
 
 
 def _body(report: Report) -> Iterable[str]:
-    level = fmt.percent(report.confidence)
+    level = fmt.level(report.confidence)
+    compared = any(row.relative_tokens for agent in report.agents for row in agent.arms)
     for agent in report.agents:
-        yield _section(f"With {escape(agent.agent)}", _agent(agent, level))
+        yield _section(f"With {escape(agent.agent)}", _agent(agent, level, compared=compared))
     if len(report.questions) > 1:
         yield _section("Tokens by question (mean, thousands)", _by_question(report, _tokens_cell))
         yield _section("Correct by question", _by_question(report, _correct_cell))
@@ -67,26 +68,27 @@ def _list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {escape(line)}" for line in lines)
 
 
-def _agent(agent: AgentReport, level: str) -> str:
-    intervals = [f"{what} ({level}%)" for what in ("correct", "tokens, k", "x tokens", "x USD")]
-    head = ["arm", "runs", *intervals, "verdict", "turns", "used tool", "seconds"]
-    rows = [_arm(row) for row in agent.arms]
+def _agent(agent: AgentReport, level: str, *, compared: bool) -> str:
+    head = ["arm", "runs", f"correct ({level}%)", f"tokens, k ({level}%)"]
+    if compared:
+        head += [f"x tokens ({level}%)", f"x USD ({level}%)", "verdict"]
+    head += ["turns", "used tool", "seconds"]
+    rows = [_arm(row, compared=compared) for row in agent.arms]
     models = f"Model: {', '.join(map(escape, agent.models))}\n\n" if agent.models else ""
     return models + table(head, rows)
 
 
-def _arm(row: ArmRow) -> list[str]:
+def _arm(row: ArmRow, *, compared: bool) -> list[str]:
+    relative = [_relative(row, row.relative_tokens), _relative(row, row.relative_usd), _verdict(row)]
     return [
         row.arm,
         str(row.runs),
         fmt.rate(row.correct),
         fmt.with_bounds(row.tokens.interval, fmt.thousands),
-        _relative(row, row.relative_tokens),
-        _relative(row, row.relative_usd),
-        _verdict(row),
-        _mean(row.turns),
+        *(relative if compared else []),
+        _mean(row.turns, fmt.tenths),
         f"{row.used_tool.successes}/{row.used_tool.n}" if row.used_tool else fmt.NONE,
-        _mean(row.seconds),
+        _mean(row.seconds, fmt.significant),
     ]
 
 
@@ -109,8 +111,8 @@ def decision(made: Decision) -> str:
     return f"{made.verdict} ({', '.join(codes)})" if codes else made.verdict
 
 
-def _mean(measure: Measure) -> str:
-    return fmt.significant(measure.interval.estimate) if measure.interval else "unknown"
+def _mean(measure: Measure, show: Callable[[float], str]) -> str:
+    return show(measure.interval.estimate) if measure.interval else "unknown"
 
 
 def _by_question(report: Report, show: Callable[[QuestionCell], str]) -> str:
@@ -131,12 +133,18 @@ def _correct_cell(cell: QuestionCell) -> str:
 
 
 def _outcomes(report: Report) -> str:
-    present = {outcome for row in report.outcomes for outcome, _ in row.counts}
+    present = {item.outcome for row in report.outcomes for item in row.counts}
     shown = [item for item in Outcome if item in present or item in {Outcome.PASSED, Outcome.FAILED}]
     head = ["arm", *(item if item.counted else f"{item} (excluded)" for item in shown)]
-    rows = [[row.arm, *(str(dict(row.counts).get(item, 0)) for item in shown)] for row in report.outcomes]
-    reasons = [line for row in report.outcomes for line in _reasons(row)]
-    return "\n\n".join(part for part in (table(head, rows), "\n".join(reasons), _spending(report)) if part)
+    rows = [[row.arm, *_counts(row, shown)] for row in report.outcomes]
+    reasons = "\n".join(line for row in report.outcomes for line in _reasons(row))
+    parts = [table(head, rows), *(["Most frequent reasons:", reasons] if reasons else [])]
+    return "\n\n".join([*parts, "Spend:", _spending(report)])
+
+
+def _counts(row: OutcomeRow, shown: Sequence[Outcome]) -> list[str]:
+    counts = {item.outcome: item.count for item in row.counts}
+    return [str(counts.get(outcome, 0)) for outcome in shown]
 
 
 def _reasons(row: OutcomeRow) -> Iterable[str]:
@@ -169,13 +177,14 @@ def _known(text: str, unit: str, unknown: int, runs: int) -> str:
 
 
 def _spread(rows: Sequence[SpreadRow]) -> str:
-    head = ["agent", "spread of tokens (cv)", "runs an arm to see 20%", "with a cautious cv"]
+    head = ["agent", "runs an arm", "spread of tokens (cv)", "runs to see 20%", "with a cautious cv"]
     known = [row for row in rows if row.spread]
     if not known:
         return ""
     body = [
         [
             row.agent,
+            str(row.runs),
             _cv(row),
             str(row.needed.runs) if row.needed else fmt.NONE,
             str(row.cautious.runs) if row.cautious else fmt.NONE,
@@ -183,7 +192,8 @@ def _spread(rows: Sequence[SpreadRow]) -> str:
         for row in known
     ]
     why = (
-        "80% power at 5%, over all questions together; cautious allows for the uncertainty of the cv itself."
+        "Runs an arm, over all questions together, to see 20% more tokens with 80% power at 5%; "
+        "the cautious cv allows for its own uncertainty."
     )
     return f"{table(head, body)}\n\n{why}"
 

@@ -79,6 +79,8 @@ class SpreadRow:
     """Run-to-run spread of tokens with one agent, and the runs that a comparison would need."""
 
     agent: str
+    runs: int
+    """Runs with known tokens in the arm that has the fewest."""
     spread: Spread | None
     needed: SampleSize | None
     cautious: SampleSize | None
@@ -113,6 +115,14 @@ class QuestionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeCount:
+    """How many runs ended so."""
+
+    outcome: Outcome
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """Why runs of an arm ended as they did."""
 
@@ -137,7 +147,7 @@ class OutcomeRow:
     """How the runs of an arm ended, over all agents."""
 
     arm: str
-    counts: tuple[tuple[Outcome, int], ...]
+    counts: tuple[OutcomeCount, ...]
     """Outcomes that occurred, in the order of `Outcome`."""
     reasons: tuple[Reason, ...]
     """The most frequent ones."""

@@ -6,7 +6,9 @@ from typing import Any
 Record = dict[str, Any]
 
 
-def record(question: str, arm: str, agent: str, rep: int, tokens: int | None = 20_000, **changes: Any) -> Record:
+def record(
+    question: str, arm: str, agent: str, rep: int, tokens: int | None = 20_000, **changes: Any
+) -> Record:
     """One run.json; `tokens` is split over the buckets, None leaves the usage unknown."""
     usage = None if tokens is None else usage_of(tokens)
     base: Record = {
@@ -33,7 +35,10 @@ def record(question: str, arm: str, agent: str, rep: int, tokens: int | None = 2
         "seconds": 30.0,
         "started_at": "2025-06-01T10:00:00Z",
         "node": "node-1",
-        "images": {"base": "sha256:b", "agent": f"sha256:{agent}", "arm": f"sha256:{arm}"},
+        "images": {
+            layer: {"id": f"sha256:{name}", "tag": None, "key": None}
+            for layer, name in (("base", "b"), ("agent", agent), ("arm", arm))
+        },
         "versions": {"agent": "1.0.0", "tiltyard": "0.1.0"},
         "position": rep,
         "block": rep,
