@@ -8,6 +8,20 @@ from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_cluster.trial import Preview, TrialResult, preview_trial, run_trial
 
 __all__ = [
-    "AttemptEnded", "Event", "FolderStore", "Note", "Plan", "PlannedRun", "Planned", "Preview", "RunOptions",
-    "RunStarted", "Stopper", "Store", "TrialResult", "make_plan", "preview_trial", "run_trial",
+    "AttemptEnded",
+    "Event",
+    "FolderStore",
+    "Note",
+    "Plan",
+    "Planned",
+    "PlannedRun",
+    "Preview",
+    "RunOptions",
+    "RunStarted",
+    "Stopper",
+    "Store",
+    "TrialResult",
+    "make_plan",
+    "preview_trial",
+    "run_trial",
 ]  # fmt: skip

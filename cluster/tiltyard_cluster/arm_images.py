@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+from tiltyard_cluster.plan import PlannedRun, arm_repo
+from tiltyard_cluster.treatment import with_treatment
 from tiltyard_images import ArmContent, Checkout, Image, ImageBuilder, SetupFailedError, TreeFile
 from tiltyard_runner.agents import AgentTask, adapter_for
 from tiltyard_specs import AgentVariant, Arm, Trial
 from tiltyard_specs.record import ImageFact
-
-from tiltyard_cluster.plan import PlannedRun, arm_repo
-from tiltyard_cluster.treatment import with_treatment
 
 TRIAL_OUT = "/var/tmp/trial"  # noqa: S108  # a path in the containers
 """Folder for what an arm's `prepare` and `setup` install outside the working tree."""
@@ -80,14 +79,18 @@ class ArmImages:
         """The image of a run."""
         arm = self._trial.arm(run.arm)
         effective = agent.under(arm)
-        want = _Want(arm_repo(self._trial.question(run.question), arm), effective.kind, effective.edits, arm.name)
+        want = _Want(
+            arm_repo(self._trial.question(run.question), arm), effective.kind, effective.edits, arm.name
+        )
         if want not in self._made:
             self._made[want] = self._make(want, arm)
         return self._made[want]
 
     def all_facts(self) -> dict[str, ImageFact]:
         """Every image made, by a name that says what it is."""
-        return {f"{name} {fact.tag}": fact for made in self._made.values() for name, fact in made.facts.items()}
+        return {
+            f"{name} {fact.tag}": fact for made in self._made.values() for name, fact in made.facts.items()
+        }
 
     def all_versions(self) -> dict[str, str]:
         """Versions of Tiltyard, Python and each agent CLI in use."""
@@ -125,7 +128,12 @@ class ArmImages:
             prepare=((_MAKE_OUT, *arm.prepare) if commands else ()),
             setup=tuple(setup),
             env=dict(arm.env)
-            | {"TRIAL_OUT": TRIAL_OUT, "TRIAL_DIR": "/workspace", "TRIAL_ARM": arm.name, "TRIAL_ID": "t_image"},
+            | {
+                "TRIAL_OUT": TRIAL_OUT,
+                "TRIAL_DIR": "/workspace",
+                "TRIAL_ARM": arm.name,
+                "TRIAL_ID": "t_image",
+            },
             writable=want.edits,
             history=spec.history,
         )

@@ -17,7 +17,7 @@ def folder_digest(folder: Path) -> str:
     for path in sorted(_files(folder)):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
-            kind, content = "link", os.readlink(path)
+            kind, content = "link", str(path.readlink())
         else:
             kind, content = ("exec" if os.access(path, os.X_OK) else "file"), file_digest(path)
         total.update(f"{kind}\0{name}\0{content}\0".encode("utf-8", "surrogateescape"))

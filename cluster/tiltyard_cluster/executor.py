@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
+from tiltyard_cluster.plan import PlannedRun
 from tiltyard_runner.job import Job
 from tiltyard_specs.record import RunRecord
-
-from tiltyard_cluster.plan import PlannedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,8 @@ class Finished:
 class Executor(Protocol):
     """Runs blocks of runs. A context manager: nothing of it is left after `__exit__`."""
 
-    def __enter__(self) -> Self: ...  # noqa: D105
-    def __exit__(  # noqa: D105
+    def __enter__(self) -> Self: ...
+    def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 

@@ -3,17 +3,16 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tiltyard_specs import AgentVariant, Trial
-from tiltyard_specs.outcomes import Outcome
-from tiltyard_specs.record import RunRecord
-
 from tiltyard_cluster.arm_images import FailedArm
 from tiltyard_cluster.events import AttemptEnded, Listener
 from tiltyard_cluster.plan import PlannedRun
 from tiltyard_cluster.publish import Publisher
+from tiltyard_specs import AgentVariant, Trial
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record import RunRecord
 
 
-def record_failed_setup(  # noqa: PLR0913  # one argument for each fact of the record
+def record_failed_setup(  # one argument for each fact of the record
     publisher: Publisher,
     trial: Trial,
     run: PlannedRun,

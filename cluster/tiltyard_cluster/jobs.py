@@ -3,17 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tiltyard_gateway.client import Upstream
+from tiltyard_cluster.arm_images import TRIAL_OUT, ArmImage
+from tiltyard_cluster.plan import PlannedRun
+from tiltyard_cluster.providers import run_upstreams
+from tiltyard_cluster.treatment import with_treatment
+from tiltyard_gateway.config import Upstream
 from tiltyard_runner.agents import AgentTask
 from tiltyard_runner.container import Bounds
 from tiltyard_runner.job import Job, Key, RunIdentity
 from tiltyard_runner.slot import GATEWAY_URL
 from tiltyard_specs import AgentVariant, Arm, Question, Trial
-
-from tiltyard_cluster.arm_images import TRIAL_OUT, ArmImage
-from tiltyard_cluster.plan import PlannedRun
-from tiltyard_cluster.providers import run_upstreams
-from tiltyard_cluster.treatment import with_treatment
 
 _WORKSPACE = "/workspace"
 _CLAIM = (
@@ -41,13 +40,23 @@ class JobFactory:
         in_run = spec.setup_scope == "run"
         return Job(
             identity=RunIdentity(
-                run.run_id, spec.name, run.question, run.arm, run.agent, run.rep, run.capability, run.position, run.block
+                run.run_id,
+                spec.name,
+                run.question,
+                run.arm,
+                run.agent,
+                run.rep,
+                run.capability,
+                run.position,
+                run.block,
             ),
             kind=agent.kind,
             task=self._task(question, arm, agent),
             key=self._key(question),
             image=image.id,
-            bounds=Bounds(cpus=spec.limits.cpus, memory=spec.limits.memory, pids=spec.limits.pids, disk=spec.limits.disk),
+            bounds=Bounds(
+                cpus=spec.limits.cpus, memory=spec.limits.memory, pids=spec.limits.pids, disk=spec.limits.disk
+            ),
             timeout=question.timeout or agent.timeout or spec.defaults.timeout,
             output_limit=spec.limits.output,
             trial_env=dict(arm.env) | trial_env(run),

@@ -1,10 +1,10 @@
 """Where everything lies in a result: the one place that knows file names.
 
-    trial.json
-    runs/<question>/<arm>/<agent>/<rep>/run.json      first folder <capability>+<question> with capabilities
-                                        prompt.txt raw.out raw.err calls.jsonl patch.diff verify.log
-                                        attempts/<n>/attempt.json ...
-    superseded/<run id>/                records of an older spec, which no report reads
+trial.json
+runs/<question>/<arm>/<agent>/<rep>/run.json      first folder <capability>+<question> with capabilities
+                                    prompt.txt raw.out raw.err calls.jsonl patch.diff verify.log
+                                    attempts/<n>/attempt.json ...
+superseded/<run id>/                records of an older spec, which no report reads
 """
 
 from collections.abc import Iterable

@@ -7,15 +7,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tiltyard_cluster.events import Listener, RunStarted
+from tiltyard_cluster.executor import Finished, OpenRun
+from tiltyard_cluster.publish import Publisher
 from tiltyard_runner.attempt import execute
 from tiltyard_runner.job import Place
 from tiltyard_runner.slot import Slot
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord
-
-from tiltyard_cluster.events import Listener, RunStarted
-from tiltyard_cluster.executor import Finished, OpenRun
-from tiltyard_cluster.publish import Publisher
 
 _UNSETTLED = frozenset({Outcome.INFRA, Outcome.CANCELLED})
 _BACKOFF = 2.0
@@ -35,7 +34,7 @@ class LocalExecutor:
         listen: Hears of each start.
     """
 
-    def __init__(  # noqa: PLR0913  # the parts it composes
+    def __init__(  # the parts it composes
         self,
         *,
         parallel: int,

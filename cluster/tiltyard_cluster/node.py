@@ -8,13 +8,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import docker
-from tiltyard_gateway.client import GatewayConfig, GatewayProcess, PriceRow, Upstream, scripted_upstreams
-from tiltyard_gateway.scripted import ScriptedServer
-from tiltyard_images import EngineFacts, Image, ImageBuilder, engine_facts
-from tiltyard_runner.job import Place
-from tiltyard_runner.owner import Owner
-from tiltyard_runner.slot import Slot
-from tiltyard_specs import Trial
 
 from tiltyard_cluster.arm_images import ArmImages, FailedArm, tool_versions
 from tiltyard_cluster.events import Note
@@ -24,10 +17,18 @@ from tiltyard_cluster.jobs import JobFactory
 from tiltyard_cluster.local import LocalExecutor
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import PlannedRun
-from tiltyard_cluster.providers import require_keys, trial_upstreams
+from tiltyard_cluster.providers import trial_upstreams
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.receipt import write_receipt
 from tiltyard_cluster.resolve import Resolved
+from tiltyard_gateway.client import GatewayProcess
+from tiltyard_gateway.config import GatewayConfig, Upstream, scripted_upstreams
+from tiltyard_gateway.scripted import ScriptedServer
+from tiltyard_images import EngineFacts, Image, ImageBuilder, engine_facts
+from tiltyard_runner.job import Place
+from tiltyard_runner.owner import Owner
+from tiltyard_runner.slot import Slot
+from tiltyard_specs import Trial
 
 
 class LocalNode:
@@ -68,13 +69,13 @@ class LocalNode:
         """Build the images of these runs. Runs of an arm whose setup fails are recorded and not returned.
 
         Raises:
-            UnavailableError: A key is missing, or a layer below the arms cannot be built.
+            UnavailableError: A layer below the arms cannot be built.
         """
-        agents = [self._jobs.variant(run.agent).under(self._trial.arm(run.arm)) for run in left]
-        if not self._scripted:
-            require_keys(agents, self._upstreams, self._options.environ)
         images = ArmImages(
-            self._trial, self._builder, self._resolved.checkouts, tool_versions(f"docker {self._facts.version}")
+            self._trial,
+            self._builder,
+            self._resolved.checkouts,
+            tool_versions(f"docker {self._facts.version}"),
         )
         open_runs = []
         for run in left:
@@ -82,7 +83,9 @@ class LocalNode:
             attempt = self._publisher.next_attempt(run)
             if isinstance(image, FailedArm):
                 variant = self._jobs.variant(run.agent).under(self._trial.arm(run.arm))
-                record_failed_setup(self._publisher, self._trial, run, variant, image, attempt, self._options.listen)
+                record_failed_setup(
+                    self._publisher, self._trial, run, variant, image, attempt, self._options.listen
+                )
             else:
                 open_runs.append(OpenRun(run, self._jobs.job(run, image), attempt))
         write_receipt(self._publisher.store, self._trial, self._resolved, images, self._facts, self._options)
@@ -131,10 +134,7 @@ class LocalNode:
         if self._options.model_script is not None:
             server = stack.enter_context(ScriptedServer(self._options.model_script))
             upstreams = scripted_upstreams(server.base_url)
-        prices = {
-            model: PriceRow.model_validate(row.model_dump()) for model, row in self._trial.spec.prices.items()
-        }
-        return GatewayConfig(upstreams=upstreams, prices=prices)
+        return GatewayConfig(upstreams=upstreams, prices=dict(self._trial.spec.prices))
 
     def _parallel(self) -> int:
         wanted = self._options.parallel or self._trial.spec.defaults.parallel

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tiltyard_cluster.content import file_digest, folder_digest
 from tiltyard_specs import AgentVariant, Arm, Question, Trial
 from tiltyard_specs.canonical import canonical_json, content_id
-
-from tiltyard_cluster.content import file_digest, folder_digest
 
 SEMANTICS = 1
 """Raised when a run of the same spec would mean something else."""
@@ -74,9 +73,20 @@ def make_plan(trial: Trial, commits: Mapping[str, str]) -> Plan:
         for arm in sorted(trial.spec.arms, key=lambda arm: _hash(trial.seed, block_id, arm.name)):
             run_id = content_id(contents.of(block, arm), length=32)
             runs.append(
-                PlannedRun(run_id, len(runs), block_id, block.capability, block.question, arm.name, block.agent, block.rep)
+                PlannedRun(
+                    run_id,
+                    len(runs),
+                    block_id,
+                    block.capability,
+                    block.question,
+                    arm.name,
+                    block.agent,
+                    block.rep,
+                )
             )
-    plan_id = content_id({"trial": trial.spec.name, "seed": trial.seed, "runs": [run.run_id for run in runs]}, length=32)
+    plan_id = content_id(
+        {"trial": trial.spec.name, "seed": trial.seed, "runs": [run.run_id for run in runs]}, length=32
+    )
     return Plan(plan_id=plan_id, trial=trial.spec.name, seed=trial.seed, runs=tuple(runs))
 
 
@@ -157,7 +167,9 @@ class _Contents:
 
     def _question(self, question: Question) -> dict[str, Any]:
         data = question.model_dump(mode="json", exclude={"solution", "repo"})
-        data["hidden"] = {path: file_digest(self._trial.folder / source) for path, source in question.hidden.items()}
+        data["hidden"] = {
+            path: file_digest(self._trial.folder / source) for path, source in question.hidden.items()
+        }
         uses_solution = question.solution and any(agent.kind == "oracle" for agent in self._trial.agents)
         if uses_solution:
             data["solution"] = file_digest(self._trial.folder / str(question.solution))

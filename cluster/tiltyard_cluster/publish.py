@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from tiltyard_specs.errors import DataError
-from tiltyard_specs.record import RunRecord, parse_record
-
 from tiltyard_cluster.layout import ATTEMPT, RECORD, SUPERSEDED, attempt_key, run_key
 from tiltyard_cluster.plan import PlannedRun
 from tiltyard_cluster.store import Store
+from tiltyard_specs.errors import DataError
+from tiltyard_specs.record import RunRecord, parse_record
 
 _FILES = ("prompt.txt", "raw.out", "raw.err", "calls.jsonl", "patch.diff", "verify.log", "setup.log")
 

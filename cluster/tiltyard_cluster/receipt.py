@@ -2,15 +2,14 @@
 
 from datetime import UTC, datetime
 
-from tiltyard_images import EngineFacts
-from tiltyard_specs import Trial
-from tiltyard_specs.receipt import EngineFact, RepoFact, TrialReceipt, parse_receipt
-
 from tiltyard_cluster.arm_images import ArmImages
 from tiltyard_cluster.layout import SUPERSEDED, TRIAL
 from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.resolve import Resolved
 from tiltyard_cluster.store import Store
+from tiltyard_images import EngineFacts
+from tiltyard_specs import Trial
+from tiltyard_specs.receipt import EngineFact, RepoFact, TrialReceipt, parse_receipt
 
 
 def write_receipt(
@@ -38,7 +37,7 @@ def write_receipt(
         repos=_repos(trial, resolved),
         images=(earlier.images if earlier else {}) | images.all_facts(),
         versions=images.all_versions(),
-        engine=EngineFact(version=engine.version, platform=engine.platform, api_version=engine.api_version),
+        engine=EngineFact(version=engine.version, platform=engine.platform, api_version=engine.api),
         policy=_policy(trial, options),
         started_at=earlier.started_at if earlier else now,
     )

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
+
+from tiltyard_cluster.plan import PlannedRun
+from tiltyard_cluster.publish import Publisher
 from tiltyard_specs.calls import Call
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord, Spend
 from tiltyard_specs.usage import total_usage
-
-from tiltyard_cluster.plan import PlannedRun
-from tiltyard_cluster.publish import Publisher
 
 
 def recover(staging: Path, runs: Mapping[str, PlannedRun], trial: str, publisher: Publisher) -> int:

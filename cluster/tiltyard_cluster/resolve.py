@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltyard_images import Checkout, Repos
-from tiltyard_specs import Trial
-from tiltyard_specs.record import RunRecord
-
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import Plan, PlannedRun, arm_repo, make_plan
 from tiltyard_cluster.publish import Publisher
+from tiltyard_images import Checkout, Repos
+from tiltyard_specs import Trial
+from tiltyard_specs.record import RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,6 @@ def retire_failed(plan: Plan, before: Progress, publisher: Publisher) -> Progres
     return progress(plan, publisher)
 
 
-def spec_folder(path: Path) -> Path:
+def default_out(path: Path) -> Path:
     """Where results of a spec go unless told otherwise: beside it, under its name."""
     return path.parent / f"{path.stem}-results"

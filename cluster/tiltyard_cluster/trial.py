@@ -1,16 +1,12 @@
 """Runs a whole trial on this machine: the public `run_trial`, and `preview_trial`, which spends nothing."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from tiltyard_images import connect
-from tiltyard_runner.reaper import reap
-from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial
-from tiltyard_specs.errors import UnavailableError
 
 from tiltyard_cluster.budget import Spending
 from tiltyard_cluster.events import AttemptEnded, Note, Planned
@@ -19,11 +15,15 @@ from tiltyard_cluster.node import LocalNode
 from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_cluster.publish import Publisher
+from tiltyard_cluster.readiness import require_ready
 from tiltyard_cluster.recovery import recover
 from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed
 from tiltyard_cluster.stopper import Stopper
 from tiltyard_cluster.store import FolderStore
-from tiltyard_cluster.supported import require_supported
+from tiltyard_images import connect
+from tiltyard_runner.reaper import reap
+from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial
+from tiltyard_specs.errors import UnavailableError
 
 STAGING = ".staging"
 _LOCK = ".lock"
@@ -114,7 +114,8 @@ class _Start:
         self._stopped: str | None = None
 
     def run(self) -> TrialResult:
-        require_supported(self._trial)
+        scripted = self._options.model_script is not None
+        require_ready(self._trial, self._options.environ, scripted=scripted)
         with ExitStack() as stack:
             store = FolderStore.create(self._out)
             stack.enter_context(_only_one(self._out))

@@ -66,7 +66,9 @@ class MainProcess:
 class ExecProcess:
     """The agent in a container that already runs, after its setup (`setup_scope: run`)."""
 
-    def __init__(self, container: Container, files: OutputFiles, argv: tuple[str, ...], env: dict[str, str]) -> None:
+    def __init__(
+        self, container: Container, files: OutputFiles, argv: tuple[str, ...], env: dict[str, str]
+    ) -> None:
         self._container = container
         self._files = files
         self._exec = container.run(argv, user=AGENT_UID, env=env)

@@ -9,13 +9,11 @@ from secrets import token_hex
 
 import docker.errors
 import requests
-from tiltyard_gateway.client import RunMeter, RunTicket
-from tiltyard_specs.outcomes import Outcome
-from tiltyard_specs.record import RunRecord, Score
 
+from tiltyard_gateway.config import RunMeter, RunTicket
 from tiltyard_runner.agent_process import AgentEnd, ExecProcess, MainProcess, Watch, output_files
 from tiltyard_runner.agents import AgentAdapter, AgentOutput, AgentTask, Launch, adapter_for
-from tiltyard_runner.answers import score_answer
+from tiltyard_runner.answers import SlowPatternError, score_answer
 from tiltyard_runner.container import HOME, Container, ContainerPlan, FileToPut
 from tiltyard_runner.errors import InfraError, SetupError
 from tiltyard_runner.grading.grade import Grade, grade, tree_owner
@@ -24,6 +22,8 @@ from tiltyard_runner.metering import Metering
 from tiltyard_runner.recording import Ran, build_record
 from tiltyard_runner.setup import run_setup
 from tiltyard_runner.verdict import Facts, decide
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record import RunRecord, Score
 
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError, InfraError)
 _FREE = frozenset({"free", "refused"})
@@ -80,12 +80,11 @@ class _Attempt:
             calls_path=self._folder / "calls.jsonl",
             upstreams=dict(job.upstreams),
         )
-        with Metering(place.gateway, place.slot.name, ticket) as self._metering:
-            with Container(place.client, self._plan(launch)) as container:
-                end = self._agent(container, launch)
-                # Read after the kill, so that calls under way at the end are counted.
-                meter = self._metering.end()
-                return self._graded(container, end, meter)
+        metering = self._metering = Metering(place.gateway, place.slot.name, ticket)
+        with metering, Container(place.client, self._plan(launch)) as container:
+            end = self._agent(container, launch)
+            # Read after the kill, so that calls under way at the end are counted.
+            return self._graded(container, end, metering.end())
 
     def _task(self) -> AgentTask:
         return replace(self._job.task, placebo_key=self._placebo)
@@ -142,21 +141,26 @@ class _Attempt:
         found = grade(self._place, job, container, self._folder) if wanted else Grade()
         return Ran(end=end, result=result, grade=found, meter=meter)
 
-    def _score(self, answer: str | None) -> Score | None:
+    def _score(self, answer: str | None) -> tuple[Score | None, str | None]:
+        """The key's verdict, or why there is none though there is a key."""
         key = self._job.key
         if not key.expect and not key.forbid:
-            return None
-        return score_answer(answer, key.expect, key.forbid, key.min_recall)
+            return None, None
+        try:
+            return score_answer(answer, key.expect, key.forbid, key.min_recall), None
+        except SlowPatternError as error:
+            return None, str(error)
 
     def _record(self, ran: Ran) -> RunRecord:
         job = self._job
-        score = self._score(ran.result.answer)
+        score, unscored = self._score(ran.result.answer)
         missing = self._adapter.missing_treatment(job.task, ran.result, ran.meter.calls)
         facts = Facts(
             end=ran.end,
             result=ran.result,
             grade=ran.grade,
             score=score,
+            unscored=unscored,
             missing=tuple(missing),
             must_be_metered=self._adapter.provider is not None,
             metered_calls=sum(call.outcome not in _FREE for call in ran.meter.calls),

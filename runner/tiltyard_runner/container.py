@@ -187,7 +187,12 @@ class Container:
         return chunks
 
     def run(
-        self, argv: Sequence[str], *, user: int, env: Mapping[str, str] | None = None, workdir: str = WORKSPACE
+        self,
+        argv: Sequence[str],
+        *,
+        user: int,
+        env: Mapping[str, str] | None = None,
+        workdir: str = WORKSPACE,
     ) -> "Exec":
         """Start a further process in the running container."""
         created = self._client.api.exec_create(

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import docker
-from tiltyard_gateway.client import GatewayProcess, Upstream
-from tiltyard_specs.record import ImageFact
 
+from tiltyard_gateway.client import GatewayProcess
+from tiltyard_gateway.config import Upstream
 from tiltyard_runner.agents import AgentTask
 from tiltyard_runner.container import Bounds
 from tiltyard_runner.owner import Owner
 from tiltyard_runner.slot import Slot
+from tiltyard_specs.record import ImageFact
 
 
 @dataclass(frozen=True, slots=True)

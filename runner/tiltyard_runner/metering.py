@@ -3,7 +3,8 @@
 from types import TracebackType
 from typing import Self
 
-from tiltyard_gateway.client import GatewayProcess, RunMeter, RunTicket
+from tiltyard_gateway.client import GatewayProcess
+from tiltyard_gateway.config import RunMeter, RunTicket
 
 
 class Metering:

@@ -59,8 +59,8 @@ def _machine() -> str:
     boot = Path("/proc/sys/kernel/random/boot_id")
     namespace = Path("/proc/self/ns/pid")
     boot_id = boot.read_text().strip() if boot.exists() else ""
-    pid_namespace = os.readlink(namespace) if namespace.exists() else ""
-    return ":".join((socket.gethostname(), boot_id, pid_namespace))
+    pid_namespace = str(namespace.readlink()) if namespace.exists() else ""
+    return f"{socket.gethostname()}:{boot_id}:{pid_namespace}"
 
 
 def _start_time(pid: int) -> str | None:

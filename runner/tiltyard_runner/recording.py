@@ -1,17 +1,18 @@
 """Builds the record that an attempt leaves."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from tiltyard_gateway.client import RunMeter
-from tiltyard_specs.outcomes import Outcome
-from tiltyard_specs.record import AgentErrorFact, Delivery, Policy, RunRecord, Score, Spend, ToolCall
-
+from tiltyard_gateway.config import RunMeter
 from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentResult
 from tiltyard_runner.answers import used_tool
 from tiltyard_runner.grading.grade import Grade
 from tiltyard_runner.job import Job
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record import AgentErrorFact, Delivery, Policy, RunRecord, Score, Spend, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         metered=metered,
         reported=reported,
         delivered=_delivery(job, missing) if ran else None,
-        tool_calls=tuple(ToolCall(name=call.name, input=call.input) for call in result.tool_calls),
+        tool_calls=tuple(ToolCall(name=call.name, input=_plain(call.input)) for call in result.tool_calls),
         turns=result.turns,
         seconds=round(end.seconds, 3) if end else seconds,
         started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -143,3 +144,8 @@ def _warnings(ran: Ran | None) -> tuple[str, ...]:
     if not ran.result.complete:
         warnings.append("the agent's own account of the run is incomplete")
     return tuple(warnings)
+
+
+def _plain(value: object) -> Any:
+    """A tool call's input in a form that the record can hold."""
+    return value if isinstance(value, dict | list | str) else json.dumps(value)

@@ -23,7 +23,7 @@ _BOUNDS = Bounds(cpus=1, memory=32 << 20, pids=16, disk=1 << 20)
 class Slot:
     """One place for runs on this node; holds its forwarder from `__enter__` to `__exit__`."""
 
-    def __init__(  # noqa: PLR0913  # each is a part of the slot's identity
+    def __init__(  # each is a part of the slot's identity
         self,
         client: docker.DockerClient,
         *,

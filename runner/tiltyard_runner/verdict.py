@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from tiltyard_specs.outcomes import Outcome
-from tiltyard_specs.record import Score
-
 from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentResult
 from tiltyard_runner.grading.grade import Grade
+from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record import Score
 
 _RETRYABLE = frozenset({401, 402, 403, 404, 408, 429})
 _SERVER_ERROR = 500
@@ -22,6 +21,8 @@ class Facts:
     grade: Grade
     score: Score | None
     """The answer key's verdict; None without a key."""
+    unscored: str | None
+    """Why the key has no verdict, when it should have one."""
     missing: tuple[str, ...]
     """What of the arm never reached the agent."""
     must_be_metered: bool
@@ -49,7 +50,7 @@ def _void(facts: Facts) -> tuple[Outcome, str] | None:
     if facts.end.broken:
         return Outcome.INFRA, facts.end.broken
     error = facts.result.error
-    if error is not None and not facts.end.timed_out and _provider_at_fault(error.status):
+    if error is not None and _provider_at_fault(error.status):
         return Outcome.INFRA, f"the provider answered {error.status}: {error.message}"
     return None
 
@@ -69,10 +70,11 @@ def _ended_by_force(facts: Facts) -> tuple[Outcome, str] | None:
 
 
 def _not_compared(facts: Facts) -> tuple[Outcome, str] | None:
-    if facts.must_be_metered and facts.metered_calls == 0:
-        return Outcome.UNMETERED, f"no model call reached the meter; the agent {_how_it_ended(facts)}"
+    # A CLI that waits for a broken MCP server calls no model at all: the missing treatment is the cause.
     if facts.missing:
         return Outcome.UNDELIVERED, "never reached the agent: " + ", ".join(facts.missing)
+    if facts.must_be_metered and facts.metered_calls == 0:
+        return Outcome.UNMETERED, f"no model call reached the meter; the agent {_how_it_ended(facts)}"
     if facts.grade.tampered:
         return Outcome.TAMPERED, "touched protected paths: " + ", ".join(facts.grade.tampered[:5])
     return None
@@ -95,6 +97,8 @@ def _graded(facts: Facts) -> tuple[Outcome, str | None]:
 
 
 def _by_key(facts: Facts) -> tuple[Outcome, str | None]:
+    if facts.unscored is not None:
+        return Outcome.NO_ANSWER, f"the answer could not be scored: {facts.unscored}"
     if facts.score is None or not (facts.result.answer or "").strip():
         return Outcome.NO_ANSWER, "the agent ended without an answer"
     if facts.score.correct:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pathspec
-from tiltyard_specs.record import PatchFact, VerifyResult
 
 from tiltyard_runner.container import AGENT_UID, ROOT_UID, WORKSPACE, Container, ContainerPlan, FileToPut
 from tiltyard_runner.errors import GradingError
@@ -22,6 +21,7 @@ from tiltyard_runner.grading.archive import ChunkReader, TreeArchive
 from tiltyard_runner.job import Job, Place
 from tiltyard_runner.output import Drain, OutputFiles
 from tiltyard_runner.setup import run_setup
+from tiltyard_specs.record import PatchFact, VerifyResult
 
 _WORK = "/tmp/tiltyard"  # noqa: S108  # a path in the container
 _SCRIPT = "/tmp/tiltyard-tree.py"  # noqa: S108
@@ -88,7 +88,9 @@ class _Session:
             self._bring(agent)
         self._pristine.start()
         if job.setup:
-            run_setup(self._pristine, job, user=self._owner, log=self._folder / "verify.log", stop=self._place.stop)
+            run_setup(
+                self._pristine, job, user=self._owner, log=self._folder / "verify.log", stop=self._place.stop
+            )
         patch, tampered = self._compare() if job.task.edits else (None, ())
         verify = None
         if job.key.verify is not None and not tampered:
@@ -103,7 +105,9 @@ class _Session:
             raise GradingError(f"the working tree could not be read from the container: {error}") from error
         if archive.left_out:
             names = ", ".join(_printable(name) for name in archive.left_out[:5])
-            self._warnings.append(f"{len(archive.left_out)} device files, fifos or sockets were left out: {names}")
+            self._warnings.append(
+                f"{len(archive.left_out)} device files, fifos or sockets were left out: {names}"
+            )
 
     def _compare(self) -> tuple[PatchFact, tuple[str, ...]]:
         found = self._script("compare", _WORK)
@@ -138,7 +142,9 @@ class _Session:
     def _verify(self, command: str) -> VerifyResult:
         hidden = self._job.key.hidden
         self._script("adopt", _WORK, *hidden)
-        self._pristine.put(FileToPut(f"{WORKSPACE}/{path}", body, uid=self._owner) for path, body in hidden.items())
+        self._pristine.put(
+            FileToPut(f"{WORKSPACE}/{path}", body, uid=self._owner) for path, body in hidden.items()
+        )
         argv = ("sh", "-c", command)
         process = self._pristine.run(argv, user=self._owner, env=self._job.trial_env)
         began = time.monotonic()
@@ -173,4 +179,3 @@ class _Session:
 def _printable(name: str) -> str:
     """A path as text that any file can hold; bytes that are not UTF-8 are escaped."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-

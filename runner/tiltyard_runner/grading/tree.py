@@ -57,7 +57,12 @@ class Git:
         if tree is not None:
             env["GIT_WORK_TREE"] = tree
         result = subprocess.run(
-            ["git", *options, *args], env=env, cwd=tree or "/", stdout=stdout, stderr=subprocess.PIPE, check=False
+            ["git", *options, *args],
+            env=env,
+            cwd=tree or "/",
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            check=False,
         )
         if result.returncode:
             raise SystemExit(f"git {args[0]} failed: {result.stderr.decode(errors='replace').strip()}")
@@ -71,7 +76,9 @@ class Git:
     def ignored(self, tree: str) -> set[str]:
         """Files that the tree's own ignore rules keep out, caches aside."""
         # All but the ignored has just been added, so what is left over is ignored.
-        return names(self("ls-files", "-z", "--others", f"--exclude-from={self.folder}/info/exclude", tree=tree))
+        return names(
+            self("ls-files", "-z", "--others", f"--exclude-from={self.folder}/info/exclude", tree=tree)
+        )
 
 
 def names(listing: bytes) -> set[str]:

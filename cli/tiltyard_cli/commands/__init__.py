@@ -1,0 +1,1 @@
+"""One file for each command; what is heavy is imported when the command runs."""

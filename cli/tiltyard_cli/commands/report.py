@@ -1,0 +1,50 @@
+"""`tiltyard report`: from records to what a person decides from."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltyard_cli.options import Agents, Questions
+
+
+def report(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder, whole or unfinished.")],
+    baseline: Annotated[str | None, typer.Option(metavar="ARM", help="The arm to compare with.")] = None,
+    question: Questions = None,
+    agent: Agents = None,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Every number as JSON.")] = False,
+) -> None:
+    """Print the report of a trial, finished or not."""
+    from tiltyard_cluster import FolderStore  # noqa: PLC0415
+    from tiltyard_cluster.reading import read_result  # noqa: PLC0415
+    from tiltyard_report import analyse, render_json, render_markdown  # noqa: PLC0415
+
+    result = read_result(FolderStore.open(path), str(path))
+    for problem in result.problems:
+        typer.echo(f"tiltyard: {problem}", err=True)
+    receipt = result.receipt.to_data() if result.receipt else None
+    analysed = analyse(
+        [record.to_data() for record in result.records],
+        receipt=receipt,
+        baseline=baseline or _baseline(receipt),
+        questions=tuple(question or ()),
+        agents=tuple(agent or ()),
+        confidence=confidence,
+    )
+    typer.echo(render_json(analysed) if as_json else render_markdown(analysed))
+    if result.problems:
+        from tiltyard_specs.exit_codes import ExitCode  # noqa: PLC0415
+
+        raise typer.Exit(int(ExitCode.DATA))
+
+
+def _baseline(receipt: dict[str, object] | None) -> str | None:
+    """The baseline that the spec names, or its first arm."""
+    spec = json.loads(json.dumps((receipt or {}).get("spec") or {}))
+    named = (spec.get("defaults") or {}).get("baseline")
+    arms = [arm["name"] for arm in spec.get("arms") or []]
+    return named or (arms[0] if arms else None)

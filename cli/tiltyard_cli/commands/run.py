@@ -1,0 +1,80 @@
+"""`tiltyard run`: runs what is left of a trial."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiltyard_cli.options import Agents, Arms, ModelScript, Questions, Reps, SpecFile
+
+if TYPE_CHECKING:
+    from tiltyard_cluster import Preview, TrialResult
+
+
+def run(  # noqa: PLR0913  # one parameter for each option
+    spec: SpecFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Results folder; default: SPEC's name with -results, beside it."),
+    ] = None,
+    reps: Reps = None,
+    question: Questions = None,
+    arm: Arms = None,
+    agent: Agents = None,
+    parallel: Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs at once.")] = None,
+    model_script: ModelScript = None,
+    *,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Do runs again that ended without counting, such as infra.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")] = False,
+) -> None:
+    """Run a trial; started again, it goes on where it stopped.
+
+    A run is done when its record stands in the results folder; it is never run twice. Wrong answers are results:
+    the exit code is 0 when every run is recorded, and 3 when a setup failed or a treatment was not delivered.
+    """
+    from tiltyard_cluster import RunOptions, preview_trial  # noqa: PLC0415
+    from tiltyard_cluster.resolve import default_out  # noqa: PLC0415
+    from tiltyard_specs import load_trial, select  # noqa: PLC0415
+
+    trial = select(load_trial(spec), questions=question or (), arms=arm or (), agents=agent or (), reps=reps)
+    folder = out or default_out(spec)
+    options = RunOptions(retry_failed=retry_failed, model_script=model_script, parallel=parallel)
+    if dry_run:
+        _show(preview_trial(trial, folder, options), folder)
+        return
+    from tiltyard_cli.trial_run import run_with_progress  # noqa: PLC0415
+
+    result = run_with_progress(trial, folder, options)
+    _close(result, folder)
+    raise typer.Exit(int(result.exit_code))
+
+
+def _show(preview: "Preview", folder: Path) -> None:
+    runs = preview.plan.runs
+    done = preview.progress.done
+    for planned in runs:
+        state = f"done, {done[planned.run_id].outcome}" if planned.run_id in done else "to run"
+        where = f"{planned.capability}+{planned.question}" if planned.capability else planned.question
+        typer.echo(
+            f"{planned.position + 1:>4}  {where}  {planned.arm}  {planned.agent}  #{planned.rep}  {state}"
+        )
+    typer.echo(
+        f"{len(runs)} runs, {len(done)} done, {len(preview.progress.left)} to run; results go to {folder}"
+    )
+
+
+def _close(result: "TrialResult", folder: Path) -> None:
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(result.outcomes.items()))
+    typer.echo(
+        f"{len(result.records)} of {len(result.plan.runs)} runs recorded in {folder}: {outcomes or 'none'}"
+    )
+    if result.unhealthy:
+        reasons = {record.reason for record in result.records if record.outcome.unhealthy}
+        typer.echo(f"UNHEALTHY: {'; '.join(sorted(str(reason) for reason in reasons)[:3])}")
+    if result.stopped:
+        typer.echo(f"{result.stopped}. To go on: tiltyard {shlex.join(sys.argv[1:])}")
+    typer.echo(f"Report: tiltyard report {shlex.quote(str(folder))}")

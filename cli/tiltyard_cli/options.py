@@ -1,0 +1,28 @@
+"""Options that several commands share, written once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SpecFile = Annotated[
+    Path, typer.Argument(metavar="SPEC", help="The trial: a YAML or TOML file.", show_default=False)
+]
+Questions = Annotated[
+    list[str] | None, typer.Option("--question", metavar="ID", help="Only this question; may be repeated.")
+]
+Arms = Annotated[
+    list[str] | None, typer.Option("--arm", metavar="NAME", help="Only this arm; may be repeated.")
+]
+Agents = Annotated[
+    list[str] | None, typer.Option("--agent", metavar="NAME", help="Only this agent; may be repeated.")
+]
+Reps = Annotated[int | None, typer.Option("--reps", metavar="N", help="Repetitions, instead of the spec's.")]
+ModelScript = Annotated[
+    Path | None,
+    typer.Option(
+        "--model-script",
+        metavar="FILE",
+        help="Answer model calls from this script: no provider, no key, no cost.",
+    ),
+]

@@ -1,0 +1,203 @@
+"""Shows a trial under way: a live panel on a terminal, plain lines elsewhere."""
+
+import sys
+import threading
+import time
+from collections import Counter
+from types import TracebackType
+from typing import Protocol, Self, TextIO
+
+from tiltyard_cluster import AttemptEnded, Event, Note, Planned, RunStarted
+from tiltyard_specs import RunRecord
+
+
+class Tally:
+    """Counts what the events tell."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.done = 0
+        self.running = 0
+        self.usd = 0.0
+        self.tokens = 0
+        self.unpriced = False
+        self.outcomes: dict[str, Counter[str]] = {}
+        self._here = 0
+        self._began = time.monotonic()
+
+    def plan(self, event: Planned) -> None:
+        """The trial is laid out."""
+        self.total = event.total
+        self._began = time.monotonic()
+        for record in event.done:
+            self._settle(record)
+
+    def start(self) -> None:
+        """An attempt has begun."""
+        self.running += 1
+
+    def end(self, event: AttemptEnded) -> None:
+        """An attempt has ended."""
+        self.running = max(0, self.running - 1)
+        spend = event.record.metered
+        if spend is not None:
+            self.usd += spend.cost_usd or 0.0
+            self.unpriced = self.unpriced or spend.cost_usd is None
+            self.tokens += (spend.usage.total if spend.usage else None) or 0
+        if event.final:
+            self._here += 1
+            self._settle(event.record)
+
+    def _settle(self, record: RunRecord) -> None:
+        self.done += 1
+        self.outcomes.setdefault(record.arm, Counter())[record.outcome.value] += 1
+
+    def line(self) -> str:
+        """Done, running, left, spend and time left."""
+        left = self.total - self.done - self.running
+        parts = [
+            f"{self.done}/{self.total} done",
+            f"{self.running} running",
+            f"{max(0, left)} left",
+            self.spend(),
+        ]
+        remaining = self.seconds_left()
+        if remaining is not None:
+            parts.append(f"about {_duration(remaining)} to go")
+        return ", ".join(parts)
+
+    def spend(self) -> str:
+        """What this start has spent."""
+        tokens = f"{self.tokens:,} tokens"
+        if self.unpriced:
+            return tokens + (f" (${self.usd:.2f} of it priced)" if self.usd else "")
+        return f"{tokens}, ${self.usd:.2f}" if self.usd else tokens
+
+    def seconds_left(self) -> float | None:
+        """From the pace so far, or None before the first run has ended."""
+        if not self._here:
+            return None
+        return (time.monotonic() - self._began) / self._here * (self.total - self.done)
+
+    def arms(self) -> list[str]:
+        """Outcomes per arm, one line each."""
+        return [
+            f"{arm}: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+            for arm, counts in sorted(self.outcomes.items())
+        ]
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class Progress(Protocol):
+    """Something that shows events; a context manager."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    def __call__(self, event: Event) -> None: ...  # noqa: D102
+
+
+def _settled(event: AttemptEnded) -> str:
+    record = event.record
+    tokens = record.usage.total if record.usage else None
+    parts = [f"{record.question} {record.arm} {record.agent} #{record.rep}: {record.outcome}"]
+    parts += [f"{record.seconds:.1f} s"]
+    parts += [f"{tokens:,} tokens"] if tokens is not None else []
+    text = ", ".join(parts)
+    if record.reason:
+        text += f" ({record.reason[:200]})"
+    return text if event.final else text + "; tried again"
+
+
+class PlainProgress:
+    """One line for each thing that happens; safe to call from any thread."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._lock = threading.Lock()
+        self.tally = Tally()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def __call__(self, event: Event) -> None:
+        """Print one event."""
+        with self._lock:
+            match event:
+                case Note():
+                    self._say(event.text)
+                case Planned():
+                    self.tally.plan(event)
+                    self._say(f"{event.total} runs, {len(event.done)} of them done already")
+                case RunStarted():
+                    self.tally.start()
+                case AttemptEnded():
+                    self.tally.end(event)
+                    self._say(f"[{self.tally.line()}] {_settled(event)}")
+
+    def _say(self, text: str) -> None:
+        self._out.write(text + "\n")
+        self._out.flush()
+
+
+class LiveProgress:
+    """Lines as in `PlainProgress`, above a panel that stays."""
+
+    def __init__(self) -> None:
+        from rich.console import Console  # noqa: PLC0415  # only a terminal needs rich
+        from rich.live import Live  # noqa: PLC0415
+
+        self._console = Console(stderr=True, highlight=False)
+        self._live = Live(
+            console=self._console, get_renderable=self._panel, refresh_per_second=4, transient=True
+        )
+        self._lock = threading.Lock()
+        self.tally = Tally()
+        self._step = "preparing"
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+    def _panel(self) -> str:
+        if not self.tally.total:
+            return self._step
+        return "\n".join([self.tally.line(), *("  " + line for line in self.tally.arms())])
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        with self._lock:
+            match event:
+                case Note():
+                    self._step = event.text
+                    self._console.print(event.text, markup=False)
+                case Planned():
+                    self.tally.plan(event)
+                case RunStarted():
+                    self.tally.start()
+                case AttemptEnded():
+                    self.tally.end(event)
+                    self._console.print(_settled(event), markup=False)
+
+
+def progress() -> LiveProgress | PlainProgress:
+    """What fits where standard error goes."""
+    return LiveProgress() if sys.stderr.isatty() else PlainProgress(sys.stderr)

@@ -1,0 +1,31 @@
+"""SIGINT and SIGTERM while a trial runs: once, finish cleanly; twice, stop now."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from tiltyard_cluster import Stopper
+
+_SAID = {
+    1: "stopping: the runs under way are finished first; interrupt again to stop now",
+    2: "stopping now",
+}
+
+
+@contextmanager
+def stop_on_signals(stopper: Stopper) -> Iterator[None]:
+    """Within the block, signals go to `stopper`; SIGTERM counts as two interrupts."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  # the signal module's signature
+        for _ in range(2 if number == signal.SIGTERM else 1):
+            stopper.request()
+        sys.stderr.write(f"\n{_SAID.get(stopper.asked, _SAID[2])}\n")
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
