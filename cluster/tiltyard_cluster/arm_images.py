@@ -57,7 +57,7 @@ class ArmImages:
         self,
         trial: Trial,
         builder: ImageBuilder,
-        checkouts: Mapping[str | None, Checkout],
+        checkouts: Mapping[str | None, Checkout | None],
         versions: Mapping[str, str],
     ) -> None:
         self._trial = trial

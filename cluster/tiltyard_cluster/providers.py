@@ -12,11 +12,10 @@ _NO_KEY = "none"
 
 def trial_upstreams(trial: Trial, environ: Mapping[str, str]) -> dict[str, Upstream]:
     """The providers as the spec's `gateway` section and the environment give them."""
-    gateway = trial.spec.gateway
+    urls: Mapping[str, str] = {str(name): url for name, url in trial.spec.gateway.upstreams.items()}
+    names: Mapping[str, str] = {str(name): key for name, key in trial.spec.gateway.keys_from.items()}
     return {
-        provider: _upstream(
-            upstream, gateway.upstreams.get(provider), gateway.keys_from.get(provider), environ
-        )
+        provider: _upstream(upstream, urls.get(provider), names.get(provider), environ)
         for provider, upstream in default_upstreams().items()
     }
 

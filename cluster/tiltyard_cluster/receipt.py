@@ -45,11 +45,12 @@ def write_receipt(
 
 
 def _repos(trial: Trial, resolved: Resolved) -> dict[str, RepoFact]:
-    return {
-        repo.name: RepoFact(source=repo.source, ref=repo.ref, commit=resolved.checkouts[repo.name].commit)
-        for repo in trial.spec.repos
-        if repo.name in resolved.checkouts
-    }
+    facts = {}
+    for repo in trial.spec.repos:
+        checkout = resolved.checkouts.get(repo.name)
+        if checkout is not None:
+            facts[repo.name] = RepoFact(source=repo.source, ref=repo.ref, commit=checkout.commit)
+    return facts
 
 
 def _policy(trial: Trial, options: RunOptions) -> dict[str, object]:

@@ -17,7 +17,7 @@ class Resolved:
     """A trial with its plan."""
 
     plan: Plan
-    checkouts: Mapping[str | None, Checkout]
+    checkouts: Mapping[str | None, Checkout | None]
     """By repo name; None is the empty workspace of questions without a repo."""
 
 
@@ -25,10 +25,14 @@ def resolve(trial: Trial, options: RunOptions) -> Resolved:
     """Fetch the repos that the trial uses and lay out its runs."""
     repos = Repos(cache_folder(options.environ))
     used = {arm_repo(question, arm) for question in trial.spec.questions for arm in trial.spec.arms}
-    checkouts: dict[str | None, Checkout] = {}
+    checkouts: dict[str | None, Checkout | None] = {}
     for name in sorted(used, key=str):
-        checkouts[name] = repos.empty() if name is None else _checkout(trial, repos, name)
-    commits = {name: checkout.commit for name, checkout in checkouts.items() if name is not None}
+        checkouts[name] = None if name is None else _checkout(trial, repos, name)
+    commits = {
+        name: checkout.commit
+        for name, checkout in checkouts.items()
+        if name is not None and checkout is not None
+    }
     return Resolved(make_plan(trial, commits), checkouts)
 
 

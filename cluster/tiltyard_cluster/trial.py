@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import docker.errors
+import requests
 from filelock import FileLock, Timeout
 
 from tiltyard_cluster.budget import Spending
@@ -101,7 +103,12 @@ def run_trial(
         InterruptedTrialError: The user stopped it before the first run.
     """
     start = _Start(trial, Path(out), options or RunOptions(), stopper or Stopper())
-    return start.run()
+    try:
+        return start.run()
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        raise UnavailableError(
+            f"the container engine failed: {error}; finished runs are kept: start the trial again to go on"
+        ) from error
 
 
 class _Start:

@@ -15,7 +15,6 @@ AGENT_UID = 1000
 ROOT_UID = 0
 HOME = "/home/agent"
 WORKSPACE = "/workspace"
-_NOFILE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,8 @@ class Container:
             "binds": list(plan.binds),
             "restart_policy": {"Name": "no"},
         }
-        ulimits = [docker.types.Ulimit(name="nofile", soft=_NOFILE, hard=_NOFILE)]
+        # No nofile: the engine's own is the limit, and one above its hard limit fails the start.
+        ulimits: list[docker.types.Ulimit] = []
         if plan.bounds is not None:
             bounds = plan.bounds
             ulimits += [

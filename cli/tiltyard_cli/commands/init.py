@@ -16,13 +16,12 @@ def init(
 
     from tiltyard_specs import UsageError  # noqa: PLC0415
 
-    form = {".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}.get(path.suffix)
-    if form is None:
+    if path.suffix not in {".yaml", ".yml", ".toml"}:
         raise UsageError(f'a spec is a .yaml or .toml file, got "{path}"')
     if path.exists():
         raise UsageError(f"{path} exists already; choose another name")
     try:
-        path.write_text(example_spec(form), encoding="utf-8")
+        path.write_text(example_spec("toml" if path.suffix == ".toml" else "yaml"), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
     typer.echo(f"Wrote {path}. Look at what it would do: tiltyard run {path} --dry-run")
