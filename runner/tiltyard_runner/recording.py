@@ -80,7 +80,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         reported=reported,
         delivered=_delivery(job, missing) if ran else None,
         tool_calls=tuple(ToolCall(name=call.name, input=_plain(call.input)) for call in result.tool_calls),
-        turns=result.turns,
+        turns=_turns(result, metered),
         seconds=round(end.seconds, 3) if end else seconds,
         started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         node=node,
@@ -101,6 +101,13 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         agent_error=_error(result),
         warnings=_warnings(ran),
     )
+
+
+def _turns(result: AgentResult, metered: Spend | None) -> int | None:
+    """Model calls as the agent's stream shows them; codex does not, so the meter's count stands in."""
+    if result.turns is not None or metered is None:
+        return result.turns
+    return metered.calls
 
 
 def _metered(meter: RunMeter | None) -> Spend | None:
