@@ -48,7 +48,7 @@ def _version(runs: Sequence[Run], key: str) -> str | None:
     if not changed:
         return None
     names = ", ".join(sorted(set().union(*chain.from_iterable(by_arm.values() for by_arm in changed))))
-    return f"The version of {key} is not the same in all runs ({_where(changed)}): {names}."
+    return f"The version '{key}' is not the same in all runs ({_where(changed)}): {names}."
 
 
 def _where(changed: Sequence[dict[str, set[str]]]) -> str:

@@ -37,8 +37,8 @@ def thousands(value: float) -> str:
 
 
 def dollars(value: float) -> str:
-    """USD to the cent, or finer below a dollar."""
-    if value == 0 or value >= 1:
+    """USD to the cent, or finer below ten cents."""
+    if value == 0 or value >= 0.1:  # noqa: PLR2004 - ten cents
         return f"${value:,.2f}"
     text = f"${value:.4f}"
     return "<$0.0001" if text == "$0.0000" else text
@@ -75,6 +75,8 @@ def pvalue(value: float) -> str:
 def unknown_bounds(interval: Interval) -> str:
     """Why an interval has no bounds."""
     why = [_REASONS[code] for code in interval.warnings if code in _REASONS]
+    if why == [_REASONS["n<2"]] and interval.n > 1:
+        why = ["no repeats"]
     return f"not known: {why[0]}" if why else "not known"
 
 

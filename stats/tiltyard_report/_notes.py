@@ -77,7 +77,8 @@ def _sources(runs: Sequence[Run]) -> Iterable[str]:
         yield f"Tokens are unknown for {which}; they are left out, not taken as 0."
     reported = sum(run.tokens is not None and not run.metered for run in valid)
     if reported:
-        yield f"Tokens of {fmt.plural(reported, 'run')} are as the agent reported them, not metered."
+        which = fmt.plural(reported, "run")
+        yield f"Tokens and cost of {which} are as the agent reported them, not metered."
 
 
 def _left_out(agents: Sequence[AgentReport]) -> Iterable[str]:
@@ -86,7 +87,7 @@ def _left_out(agents: Sequence[AgentReport]) -> Iterable[str]:
             comparison = row.relative_tokens
             if comparison and comparison.left_out:
                 names = ", ".join(comparison.left_out)
-                yield f"{agent.agent}, {row.arm}: compared without {names}, which only one side has."
+                yield f"{agent.agent}, {row.arm}: compared without {names}, on one side only; its means hold it."
             if comparison and comparison.ratio and "pooled-variance" in comparison.ratio.warnings:
                 yield f"{agent.agent}, {row.arm}: a question with one run borrows the spread of the others."
 

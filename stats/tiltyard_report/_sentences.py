@@ -135,8 +135,8 @@ def _why(comparison: Comparison) -> str:
         return _too_few(comparison)
     if comparison.ratio is None:
         return "there are no known tokens to compare"
-    why = fmt.unknown_bounds(comparison.ratio)
-    return f"the uncertainty of {fmt.factor(comparison.ratio.estimate)}x is {why}"
+    why = fmt.unknown_bounds(comparison.ratio).removeprefix("not known: ")
+    return f"the uncertainty of {fmt.factor(comparison.ratio.estimate)}x is not known ({why})"
 
 
 def _too_few(comparison: Comparison) -> str:

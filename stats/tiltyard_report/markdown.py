@@ -79,7 +79,11 @@ def _agent(agent: AgentReport, level: str, *, compared: bool) -> str:
 
 
 def _arm(row: ArmRow, *, compared: bool) -> list[str]:
-    relative = [_relative(row, row.relative_tokens), _relative(row, row.relative_usd), _verdict(row)]
+    relative = [
+        _relative(row, row.tokens, row.relative_tokens),
+        _relative(row, row.usd, row.relative_usd),
+        _verdict(row),
+    ]
     return [
         row.arm,
         str(row.runs),
@@ -92,10 +96,10 @@ def _arm(row: ArmRow, *, compared: bool) -> list[str]:
     ]
 
 
-def _relative(row: ArmRow, comparison: Comparison | None) -> str:
+def _relative(row: ArmRow, measure: Measure, comparison: Comparison | None) -> str:
     if row.baseline:
-        return "1"
-    return fmt.with_bounds(comparison.ratio, fmt.factor, "x") if comparison else fmt.NONE
+        return "1" if measure.interval else "unknown"
+    return fmt.with_bounds(comparison.ratio if comparison else None, fmt.factor, "x")
 
 
 def _verdict(row: ArmRow) -> str:
@@ -192,8 +196,8 @@ def _spread(rows: Sequence[SpreadRow]) -> str:
         for row in known
     ]
     why = (
-        "Runs an arm, over all questions together, to see 20% more tokens with 80% power at 5%; "
-        "the cautious cv allows for its own uncertainty."
+        "Runs an arm, over all questions together, to see 20% more tokens with 80% power at 5%; a verdict needs 4. "
+        "The cautious cv allows for its own uncertainty."
     )
     return f"{table(head, body)}\n\n{why}"
 

@@ -52,8 +52,8 @@ def runs_per_arm(
     Notes
     -----
     "log": n = 2 ((z_{1-alpha/2} + z_power) s / ln(1 + e))² with s² = ln(1 + cv²), and ln(1 - e) for
-    "cheaper". Planned with ln(1 - e), a trial would find +20% with a power of 60% only. At cv 0.34 the log-t interval then
-    finds +20% with 77% and -20% with more.
+    "cheaper". Planned with ln(1 - e), a trial would find +20% with a power of 60% only. Planned for either
+    direction at cv 0.34, the log-t interval finds +20% with 77% and -20% with 95%.
     "normal": n = 2 ((z_{1-alpha/2} + z_power) cv / e)² [1]_.
 
     References

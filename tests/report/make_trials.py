@@ -1,0 +1,138 @@
+"""Hand-made trials that hit every branch of a report. Each returns the arguments of `analyse`."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_SPEC = importlib.util.spec_from_file_location("make_records", Path(__file__).parent / "make_records.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+make = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(make)
+
+Arguments = dict[str, Any]
+
+
+def receipt(**changes: Any) -> dict[str, Any]:
+    """A trial.json of two arms."""
+    spec = {"name": "docs-layer", "network": "sealed", "arms": [{"name": "plain"}, {"name": "docs"}]}
+    spec |= {"defaults": {"baseline": "plain"}, "agents": [{"name": "codex"}, {"name": "claude"}]}
+    spec |= {"questions": [{"id": "inherit"}, {"id": "fix-range"}]}
+    return {
+        "schema_version": 1,
+        "trial": "docs-layer",
+        "spec": spec,
+        "policy": {"network": "sealed"},
+    } | changes
+
+
+def two_agents() -> Arguments:
+    """A clear difference with codex, none with claude; most outcomes; retried attempts."""
+    records = [
+        *make.series("inherit", "plain", "codex", [120_000, 118_000, 125_000, 70_000, 65_000, 93_000]),
+        *make.series(
+            "inherit", "docs", "codex", [62_000, 61_000, 57_000, 67_000, 52_000, 54_000], used_tool=True
+        ),
+        *make.series("fix-range", "plain", "codex", [20_000, 22_000, 25_000, 19_000]),
+        *make.series("fix-range", "docs", "codex", [12_000, 13_000, 11_000, 12_500], used_tool=False),
+        *make.series("inherit", "plain", "claude", [20_000, 22_000, 25_000, 19_000], model="claude-sonnet-5"),
+        *make.series("inherit", "docs", "claude", [22_000, 23_000, 21_000, 22_500], model="claude-sonnet-5"),
+    ]
+    records[3] |= {"outcome": "infra", "reason": "provider answered 529 | overloaded\n`again`"}
+    records[5] |= {"outcome": "timeout", "reason": "15m"}
+    records[8] |= {"outcome": "no_answer", "reason": "exit code 3"}
+    records[9] |= {"outcome": "failed", "reason": "missing \\bArgument\\b"}
+    records[13] |= {
+        "outcome": "tampered",
+        "reason": "tests/test_types.py",
+        "warnings": ["patch of 3 MB was cut."],
+    }
+    attempts = [records[3] | {"attempt": 1}, records[3] | {"attempt": 2, "usage": None, "metered": None}]
+    return {"records": records, "receipt": receipt(runs_expected=len(records)), "attempts": attempts}
+
+
+def partial() -> Arguments:
+    """A trial of 16 runs of which 10 are recorded."""
+    records = [*make.series("inherit", "plain", "codex", [20_000 + 900 * i for i in range(5)])]
+    records += make.series("inherit", "docs", "codex", [11_000 + 700 * i for i in range(5)])
+    return {"records": records, "receipt": receipt(runs_expected=16)}
+
+
+def unhealthy() -> Arguments:
+    """Failed setup, undelivered tools, unmetered and cancelled runs; open network; drift; few runs left."""
+    records = [
+        *make.series("inherit", "plain", "codex", [20_000, 22_000, 25_000, 23_000]),
+        *make.series(
+            "inherit", "docs", "codex", [12_000, 11_500, 13_000, None, None], versions={"agent": "1.1.0"}
+        ),
+    ]
+    records[3] |= {"outcome": "cancelled", "reason": "budget"}
+    records[6] |= {"outcome": "unmetered", "usage": None, "metered": None}
+    records[7] |= {"outcome": "setup_failed", "reason": "install.py: exit 1"}
+    records[8] |= {"outcome": "undelivered", "reason": "skill acme"}
+    records[1] |= {"images": {"base": {"id": "sha256:other"}}}
+    return {"records": records, "receipt": receipt(runs_expected=9, policy={"network": "open"})}
+
+
+def scripted() -> Arguments:
+    """Scripted replies: no spread at all, so no interval and no verdict; hosts are allowed."""
+    records = [*make.series("inherit", "plain", "codex", [20_000] * 4)]
+    records += make.series("inherit", "docs", "codex", [12_000] * 4)
+    network = {"allow": ["a.example", "b.example"]}
+    return {
+        "records": records,
+        "receipt": receipt(runs_expected=8, scripted=True, policy={"network": network}),
+    }
+
+
+def unknown_cost() -> Arguments:
+    """An agent without a meter: no tokens, no cost, pass rates only; no receipt."""
+    changes = {"kind": "text", "turns": None, "model": None, "reported": None}
+    records = [*make.series("inherit", "plain", "probe", [None] * 4, **changes)]
+    records += make.series("inherit", "docs", "probe", [None] * 4, **changes)
+    records[0] |= {"outcome": "failed"}
+    return {"records": records, "baseline": "plain"}
+
+
+def one_arm() -> Arguments:
+    """Nothing to compare; two capabilities share a question; one run each."""
+    records = [
+        make.record("inherit", "plain", "codex@gpt-a@low", 1, 20_000, capability="navigation", run_id="n"),
+        make.record("inherit", "plain", "codex@gpt-a@low", 1, 24_000, capability="reading", run_id="r"),
+    ]
+    return {"records": records}
+
+
+def reported_tokens() -> Arguments:
+    """Reported tokens, some unknown; a question that one side lacks; a lone run that borrows spread."""
+    rows = [
+        *make.series("inherit", "plain", "claude", [20_000, 21_000, 23_000, None]),
+        *make.series("inherit", "docs", "claude", [24_000, 26_000, 25_000, 27_000]),
+        *make.series("fix-range", "plain", "claude", [40_000]),
+        *make.series("fix-range", "docs", "claude", [41_000, 43_000]),
+        *make.series("extra", "docs", "claude", [9_000]),
+    ]
+    for row in rows:
+        row |= {"metered": None, "reported": {"usage": row["usage"], "cost_usd": None}}
+    return {"records": rows, "baseline": "plain"}
+
+
+def empty() -> Arguments:
+    """A trial that has not begun."""
+    return {"records": [], "receipt": receipt(runs_expected=4)}
+
+
+ALL: dict[str, Callable[[], Arguments]] = {
+    function.__name__: function
+    for function in (
+        two_agents,
+        partial,
+        unhealthy,
+        scripted,
+        unknown_cost,
+        one_arm,
+        reported_tokens,
+        empty,
+    )
+}
