@@ -87,9 +87,9 @@ def _left_out(agents: Sequence[AgentReport]) -> Iterable[str]:
             comparison = row.relative_tokens
             if comparison and comparison.left_out:
                 names = ", ".join(comparison.left_out)
-                yield f"{agent.agent}, {row.arm}: compared without {names}, on one side only; its means hold it."
+                yield f"{agent.agent}, {row.arm}: {names} on one side only: in the means, not in the ratio."
             if comparison and comparison.ratio and "pooled-variance" in comparison.ratio.warnings:
-                yield f"{agent.agent}, {row.arm}: a question with one run borrows the spread of the others."
+                yield f"{agent.agent}, {row.arm}: a question with one run borrows the others' spread."
 
 
 def _warnings(runs: Sequence[Run]) -> list[tuple[str, int]]:

@@ -29,7 +29,7 @@ def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
     """Read the receipt's facts.
 
     Looked for: `trial`, the resolved `spec`, `runs_expected` (else the length of `order`), `policy.network`
-    (else the spec's), `scripted` and `versions`.
+    (else the spec's), `policy.models` and `versions`.
 
     Raises:
         DataError: A part that is there has a wrong type.
@@ -37,7 +37,8 @@ def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
     if receipt is None:
         return Facts()
     spec = _part(receipt, "spec")
-    network = _part(receipt, "policy").get("network", spec.get("network"))
+    policy = _part(receipt, "policy")
+    network = policy.get("network", spec.get("network"))
     return Facts(
         name=_text(receipt, "trial") or _text(spec, "name"),
         expected_runs=_expected(receipt),
@@ -46,7 +47,7 @@ def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
         agents=_names(spec, "agents", "name"),
         questions=_names(spec, "questions", "id"),
         network=network_text(network),
-        scripted=bool(receipt.get("scripted")) or scripted(_part(receipt, "versions")),
+        scripted=policy.get("models") == "scripted" or scripted(_part(receipt, "versions")),
     )
 
 

@@ -120,11 +120,13 @@ def _no_difference(items: Sequence[Compared], compared: Sequence[Compared], base
 
 def _no_verdict(compared: Sequence[Compared], baseline: str) -> str:
     agent, row, comparison = compared[0]
-    what = f"{row.arm} with {baseline} ({agent.agent})"
-    if len(compared) > 1:
-        what = f"{what} or in any other of {len(compared)} comparisons"
     why = f"{_why(comparison)}, with {_scores(agent, row)}"
-    return f"No verdict on the tokens of {what}: {why}; do not claim a difference either way."
+    about = f"the tokens of {row.arm} against {baseline} with {agent.agent}:"
+    if len(compared) > 1:
+        about = (
+            f"tokens in any of {len(compared)} comparisons with {baseline}: for {row.arm} with {agent.agent},"
+        )
+    return f"No verdict on {about} {why}; do not claim a difference either way."
 
 
 def _why(comparison: Comparison) -> str:

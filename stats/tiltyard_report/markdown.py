@@ -196,8 +196,8 @@ def _spread(rows: Sequence[SpreadRow]) -> str:
         for row in known
     ]
     why = (
-        "Runs an arm, over all questions together, to see 20% more tokens with 80% power at 5%; a verdict needs 4. "
-        "The cautious cv allows for its own uncertainty."
+        "Runs an arm, over all questions together, to see 20% more tokens with 80% power at 5%; "
+        "a verdict needs 4. The cautious cv allows for its own uncertainty."
     )
     return f"{table(head, body)}\n\n{why}"
 

@@ -82,7 +82,7 @@ def scripted() -> Arguments:
     network = {"allow": ["a.example", "b.example"]}
     return {
         "records": records,
-        "receipt": receipt(runs_expected=8, scripted=True, policy={"network": network}),
+        "receipt": receipt(runs_expected=8, policy={"network": network, "models": "scripted"}),
     }
 
 

@@ -18,7 +18,7 @@ from tiltyard_stats import Interval
         (1.234, "1.23"),
         (12.34, "12.3"),
         (1234.5, "1,234"),
-        (nan, "–"),
+        (nan, fmt.NONE),
     ],
 )
 def test_significant(value: float, text: str) -> None:
