@@ -3,6 +3,7 @@
 from tiltyard_images.builder import ImageBuilder
 from tiltyard_images.engine import EngineFacts, connect, engine_facts
 from tiltyard_images.errors import ImageBuildError, NoBaseImageError, RepoError, SetupFailedError
+from tiltyard_images.manage import ImageInfo, PruneResult, list_images, prune, sweep_builds
 from tiltyard_images.model import ArmContent, History, Image, TreeFile
 from tiltyard_images.repos import Checkout, Repos
 
@@ -14,11 +15,16 @@ __all__ = [
     "Image",
     "ImageBuildError",
     "ImageBuilder",
+    "ImageInfo",
     "NoBaseImageError",
+    "PruneResult",
     "RepoError",
     "Repos",
     "SetupFailedError",
     "TreeFile",
     "connect",
     "engine_facts",
+    "list_images",
+    "prune",
+    "sweep_builds",
 ]

@@ -19,6 +19,7 @@ from tiltyard_images.pins import AGENT_PINS, DEBIAN_IMAGE, DEBIAN_SUITE, NODE_WH
 from tiltyard_images.recipes import Site, arm_key, make_arm, make_workspace, workspace_key
 from tiltyard_images.repos import Checkout, submodules
 from tiltyard_images.say import Say, Throttled
+from tiltyard_images.space import check_space
 
 
 class ImageBuilder:
@@ -41,9 +42,10 @@ class ImageBuilder:
         *,
         offline: bool = False,
     ) -> None:
-        self._client, self._cache, self._say, self._timeout = client, cache_dir, say, timeout
+        self._client, self._cache = client, cache_dir.resolve()
+        self._say, self._timeout = say, timeout
         self._ask_registry = not (offline or rootfs.offline())
-        self._locks, self._env = cache_dir / "locks", host_env()
+        self._locks, self._env = self._cache / "locks", host_env()
 
     def base(self) -> Image:
         """Return the layer that all others stand on."""
@@ -142,8 +144,12 @@ class ImageBuilder:
         dockerbuild.build(self._client, job, log=self._log(layer), timeout=self._timeout, say=self._say)
 
     def _once(self, layer: Layer, make: Callable[[], None]) -> Image:
+        def make_with_room() -> None:
+            check_space(self._client, self._cache)
+            make()
+
         try:
-            return find_or_build(self._client, layer, make, locks=self._locks, wait=self._timeout)
+            return find_or_build(self._client, layer, make_with_room, locks=self._locks, wait=self._timeout)
         except (DockerException, requests.RequestException) as error:
             raise ImageBuildError(f"The engine failed while it built {layer.tag}: {error}") from error
 

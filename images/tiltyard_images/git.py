@@ -55,9 +55,15 @@ def git(
     except FileNotFoundError as error:
         raise GitError("git is not installed: install it (`sudo apt-get install git`).") from error
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()
-        raise GitError(said or f"`{' '.join(command[:3])}` exited with {done.returncode}.")
+        raise GitError(_said(done.stderr) or f"`{' '.join(command[:3])}` exited with {done.returncode}.")
     return done.stdout
+
+
+def _said(stderr: bytes) -> str:
+    """Return the first complaint of git as a sentence."""
+    lines = stderr.decode(errors="replace").splitlines()
+    told = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines[:1]
+    return told[0].partition(": ")[2].rstrip(".") + "." if told and ": " in told[0] else "".join(told)
 
 
 def _environ(extra: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import docker
-from docker.errors import ImageNotFound
+from docker.errors import APIError, ImageNotFound
 from filelock import FileLock, Timeout
 
 from tiltyard_images.keys import TAG_LENGTH
@@ -80,6 +80,16 @@ def find(client: docker.DockerClient, layer: Layer, *, built: bool = False) -> I
     )
 
 
+def _untag_stale(client: docker.DockerClient, layer: Layer) -> None:
+    """Give up an image that was built on another parent; left without a name, nobody would remove it."""
+    try:
+        client.images.remove(layer.tag)
+    except ImageNotFound:
+        return
+    except APIError:
+        return  # a container uses it: the new image takes its name over
+
+
 def lock_path(locks: Path, layer: Layer) -> Path:
     """Return the file whose lock the builder of a layer holds."""
     return locks / f"{layer.name}-{layer.key[:TAG_LENGTH]}.lock"
@@ -100,6 +110,7 @@ def find_or_build(
         with FileLock(lock_path(locks, layer), timeout=wait):
             if (hit := find(client, layer)) is not None:
                 return hit
+            _untag_stale(client, layer)
             make()
             result = find(client, layer, built=True)
     except Timeout as error:

@@ -18,8 +18,11 @@ from tiltyard_images.say import Throttled
 from tiltyard_images.tars import of_files, of_tree
 from tiltyard_specs.errors import DataError
 
-RECIPE = "2"
-"""Raised when the steps below change what comes out: all workspaces and arms are then built anew."""
+STEPS = "1"
+"""Raised when the Python below changes what comes out: all workspaces and arms are then built anew."""
+RECIPE = key_of(
+    STEPS, scripts.CHECK_OUT, scripts.baseline("none"), scripts.baseline("full"), str(scripts.GIT_ENV)
+)
 
 
 def workspace_key(parent: Image, checkout: Checkout | None, *, writable: bool, history: History) -> str:

@@ -18,6 +18,7 @@ from tiltyard_images.keys import key_of
 from tiltyard_images.say import Say
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_REF = re.compile(r"refs/[^~^:{}\s\\]+")
 _SHORT_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 _HEAD = "refs/tiltyard/head"
@@ -126,8 +127,8 @@ def _resolve(mirror: Path, source: str, where: str, ref: str | None) -> str:
 
 
 def _commit_of(mirror: Path, name: str) -> str | None:
-    # Only refs and commit ids count: an expression such as `HEAD~3` would mean another commit tomorrow.
-    if not (name.startswith("refs/") or _SHORT_COMMIT.fullmatch(name)):
+    # Only refs and commit ids count: an expression such as `main~3` would mean another commit tomorrow.
+    if not (_REF.fullmatch(name) or _SHORT_COMMIT.fullmatch(name)):
         return None
     try:
         found = git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", cwd=mirror)

@@ -72,12 +72,11 @@ tree=$(git write-tree)
 
 def script_env(*, writable: bool) -> dict[str, str]:
     """Return the variables that the scripts read."""
-    message = MESSAGE
     return {
         **GIT_ENV,
         "OWNER": str(AGENT_UID if writable else 0),
         "AGENT": str(AGENT_UID),
-        "MESSAGE": message,
+        "MESSAGE": MESSAGE,
     }
 
 

@@ -1,0 +1,172 @@
+"""Lists and removes images, and only those that Tiltyard made.
+
+Labels alone do not tell: an image that someone builds on one of ours inherits them. Ours are those whose tag
+is the one that their own labels ask for, and untagged stages of our Dockerfiles.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+from docker.errors import APIError, ImageNotFound, NotFound
+from docker.models.images import Image as EngineImage
+from filelock import FileLock, Timeout
+
+from tiltyard_images.box import LABEL_LOCK
+from tiltyard_images.keys import TAG_LENGTH
+from tiltyard_images.lookup import Layer
+from tiltyard_images.model import (
+    CREATED_BY,
+    LABEL_CREATED_BY,
+    LABEL_KEY,
+    LABEL_LAYER,
+    LABEL_ORIGIN,
+    LABEL_PARENT,
+    LABEL_ROLE,
+    LABEL_STAGE_OF,
+    LABEL_VERSION,
+)
+
+CONFLICT = 409
+_ORDER = ("arm", "workspace", "agent", "forwarder", "base", "rootfs")
+"""Layers from the top down: an image goes before the one that it stands on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageInfo:
+    """One of our images, as `tiltyard images list` shows it."""
+
+    layer: str
+    tag: str
+    id: str
+    key: str
+    version: str | None
+    origin: str | None
+    created: str
+    """Time in ISO 8601, as the engine gives it."""
+    size: int
+    """Bytes, with all layers below."""
+    own_size: int
+    """Bytes that this layer adds to its parent."""
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    """What a prune did."""
+
+    removed: tuple[ImageInfo, ...]
+    kept: tuple[tuple[ImageInfo, str], ...]
+    """Images that stay, with the engine's reason."""
+    stages: int
+    """Untagged intermediate stages that were removed."""
+
+    @property
+    def freed(self) -> int:
+        """Bytes that the removed images had to themselves."""
+        return sum(image.own_size for image in self.removed)
+
+
+def list_images(client: docker.DockerClient) -> tuple[ImageInfo, ...]:
+    """Return our images, those that stand on others first."""
+    found = client.images.list(filters={"label": f"{LABEL_CREATED_BY}={CREATED_BY}"})
+    sizes = {str(image.id): int(image.attrs["Size"]) for image in found}
+    ours = [_info(image, tag, sizes) for image in found for tag in image.tags if tag == _own_tag(image)]
+    return tuple(sorted(ours, key=lambda image: (_rank(image.layer), image.layer, image.created)))
+
+
+def prune(
+    client: docker.DockerClient, cache_dir: Path, *, layers: Collection[str] = (), dry_run: bool = False
+) -> PruneResult:
+    """Remove our images that nothing uses; images with containers or with other images on top stay.
+
+    Args:
+        client: The engine.
+        cache_dir: Where builders hold their locks.
+        layers: Names of layers to remove, such as `arm`; empty means all.
+        dry_run: Only say what would go; what is in use is not known then.
+    """
+    wanted = [image for image in list_images(client) if not layers or image.layer in layers]
+    if dry_run:
+        return PruneResult(tuple(wanted), (), 0)
+    removed, kept = [], []
+    for image in wanted:
+        reason = _remove(client, image.tag)
+        if reason is None:
+            removed.append(image)
+        else:
+            kept.append((image, reason))
+    return PruneResult(tuple(removed), tuple(kept), _remove_stages(client, cache_dir / "locks"))
+
+
+def sweep_builds(client: docker.DockerClient, cache_dir: Path) -> tuple[str, ...]:
+    """Remove build containers that a killed process left; return their names.
+
+    A living builder holds its layer's lock, so a free lock means that nobody will come back.
+    """
+    gone = []
+    builds = client.containers.list(all=True, filters={"label": f"{LABEL_ROLE}=build"}, ignore_removed=True)
+    for container in builds:
+        lock = Path(container.labels.get(LABEL_LOCK, ""))
+        if lock.parent == (cache_dir / "locks").resolve() and _is_free(lock):
+            try:
+                container.remove(force=True, v=True)
+            except NotFound:
+                continue
+            gone.append(str(container.name))
+    return tuple(gone)
+
+
+def _info(image: EngineImage, tag: str, sizes: dict[str, int]) -> ImageInfo:
+    labels, size = image.labels, sizes[str(image.id)]
+    return ImageInfo(
+        layer=labels[LABEL_LAYER],
+        tag=tag,
+        id=str(image.id),
+        key=labels[LABEL_KEY],
+        version=labels.get(LABEL_VERSION) or None,
+        origin=labels.get(LABEL_ORIGIN) or None,
+        created=str(image.attrs["Created"]),
+        size=size,
+        own_size=size - sizes.get(labels.get(LABEL_PARENT, ""), 0),
+    )
+
+
+def _own_tag(image: EngineImage) -> str:
+    return Layer(image.labels.get(LABEL_LAYER, ""), image.labels.get(LABEL_KEY, "")).tag
+
+
+def _rank(layer: str) -> int:
+    return next((place for place, name in enumerate(_ORDER) if layer.startswith(name)), 0)
+
+
+def _remove(client: docker.DockerClient, tag: str) -> str | None:
+    """Remove an image by its tag; return the engine's reason if it stays."""
+    try:
+        client.images.remove(tag)
+    except ImageNotFound:
+        return None
+    except APIError as error:
+        if error.status_code != CONFLICT:
+            raise
+        return str(error.explanation)
+    return None
+
+
+def _remove_stages(client: docker.DockerClient, locks: Path) -> int:
+    count = 0
+    for image in client.images.list(filters={"dangling": True, "label": LABEL_STAGE_OF}):
+        key = image.labels.get(LABEL_STAGE_OF)
+        if key and all(_is_free(lock) for lock in locks.glob(f"*-{key[:TAG_LENGTH]}.lock")):
+            count += _remove(client, str(image.id)) is None
+    return count
+
+
+def _is_free(lock: Path) -> bool:
+    if not lock.parent.is_dir():
+        return True
+    try:
+        with FileLock(lock, timeout=0):
+            return True
+    except Timeout:
+        return False
