@@ -1,6 +1,7 @@
 """The contracts of Tiltyard: what is read, written and agreed between the rooms.
 
 The names are loaded when they are first used: every command needs errors and exit codes, few need pydantic.
+No module may be called like a name that is loaded so: importing the module would hide the name.
 """
 
 from importlib import import_module
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from tiltyard_specs.record import RunRecord, parse_record
     from tiltyard_specs.redact import Redactor, looks_like_key
     from tiltyard_specs.rewrite import rewrite_model
-    from tiltyard_specs.select import select
-    from tiltyard_specs.slug import slug
+    from tiltyard_specs.selecting import select
     from tiltyard_specs.trial import AllowHosts, Budget, Defaults, GatewaySpec, Limits, PriceRow, TrialSpec
     from tiltyard_specs.usage import Usage, total_usage
     from tiltyard_specs.variants import AgentVariant
@@ -50,8 +50,7 @@ _HOMES = {
     "record": ("RunRecord", "parse_record"),
     "redact": ("Redactor", "looks_like_key"),
     "rewrite": ("rewrite_model",),
-    "select": ("select",),
-    "slug": ("slug",),
+    "selecting": ("select",),
     "trial": ("AllowHosts", "Budget", "Defaults", "GatewaySpec", "Limits", "PriceRow", "TrialSpec"),
     "usage": ("Usage", "total_usage"),
     "variants": ("AgentVariant",),
@@ -101,7 +100,6 @@ __all__ = [
     "parse_record",
     "rewrite_model",
     "select",
-    "slug",
     "total_usage",
 ]
 

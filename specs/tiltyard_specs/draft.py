@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from tiltyard_specs.agents import Agent
 from tiltyard_specs.arms import Arm
 from tiltyard_specs.nearest import nearest
-from tiltyard_specs.problems import KeyPath, Problem
+from tiltyard_specs.problems import KeyPath, Problem, dotted
 from tiltyard_specs.questions import Capability, Question, Repo
 from tiltyard_specs.source import Source
 from tiltyard_specs.trial import TrialSpec
@@ -41,6 +41,8 @@ class Draft:
     spec: TrialSpec | None = None
     found: dict[KeyPath, Problem] = field(default_factory=dict)
     dropped: dict[str, set[int]] = field(default_factory=lambda: {name: set() for name in _LISTS})
+    renamed: dict[KeyPath, KeyPath] = field(default_factory=dict)
+    """Misspelt keys that were read as meant: the right path, then the one in the file."""
     incomplete: set[str] = field(default_factory=set)
     """Lists of which something had to be taken out: a reference into them proves nothing."""
 
@@ -51,10 +53,17 @@ class Draft:
             raise RuntimeError("nothing of the spec is sound")
         return self.spec
 
+    def _line(self, path: KeyPath) -> int | None:
+        """The line of a path, also below a key that stands misspelt in the file."""
+        for end in range(len(path), 0, -1):
+            if (written := self.renamed.get(path[:end])) is not None:
+                return self.source.line((*written, *path[end:]))
+        return self.source.line(path)
+
     def report(self, path: KeyPath, message: str, hint: str = "") -> None:
         """Note a problem, unless one at this place or inside it is known, which explains it."""
         if not any(known[: len(path)] == path for known in self.found):
-            self.found[path] = self.source.problem(path, message, hint)
+            self.found[path] = Problem(self.source.file, self._line(path), dotted(path), message, hint)
 
     def items(self, name: str, kind: type[ItemT]) -> Iterator[tuple[int, ItemT]]:
         """The sound items of a list with their indices in the file."""
@@ -94,13 +103,15 @@ class Draft:
         return path
 
     def _take_out(self, data: dict[str, Any], path: KeyPath) -> None:
-        if _read_as_meant(data, path):
+        if (meant := _read_as_meant(data, path)) is not None:
+            self.renamed[meant] = path
             return
         match path:
             case ("name",):
                 data["name"] = "unnamed"
             case (str(name), int(index), *rest) if name in _LISTS:
-                if not _without_key(data[name][index], rest, _LISTS[name]):
+                item = data[name][index]
+                if not (_without_key(item, rest, _LISTS[name]) if rest else _repaired(item, name)):
                     self.dropped[name].add(index)
                     self.incomplete.add(name)
             case (str(section), key, *_) if isinstance(data.get(section), dict):
@@ -110,23 +121,37 @@ class Draft:
                 self.incomplete.add(section)
 
 
-def _read_as_meant(data: Any, path: KeyPath) -> bool:
-    """Take a misspelt key for the one that it resembles, so that its value is checked as well."""
+def _read_as_meant(data: Any, path: KeyPath) -> KeyPath | None:
+    """Take a misspelt key for the one that it resembles, so that its value is checked; its new path."""
     *parents, key = path
     allowed = allowed_keys(TrialSpec, tuple(parents))
     if not allowed or not isinstance(key, str) or key in allowed:
-        return False
+        return None
     for part in parents:
         data = data[part]
     value = data.pop(key)
-    for name in nearest(key, allowed):
-        data.setdefault(name, value)
-    return True
+    names = [name for name in nearest(key, allowed) if name not in data]
+    data |= dict.fromkeys(names, value)
+    return (*parents, *names) if names else path
 
 
 def _without_key(item: Any, rest: list[str | int], model: type[BaseModel]) -> bool:
     """Take an optional key out of an item; whether that was possible."""
-    if not rest or not isinstance(item, dict) or model.model_fields[str(rest[0])].is_required():
+    if not isinstance(item, dict) or model.model_fields[str(rest[0])].is_required():
         return False
     item.pop(rest[0], None)
+    return True
+
+
+def _repaired(item: Any, name: str) -> bool:
+    """Mend what an item as a whole lacks or has too much of, so that its references are checked as well."""
+    match name, item:
+        case "questions", {"id": _} if "verify" not in item:
+            item["verify"] = "true"
+        case "agents", {"model": _, "models": _}:
+            del item["model"]
+        case "agents", {"effort": _, "efforts": _}:
+            del item["effort"]
+        case _:
+            return False
     return True

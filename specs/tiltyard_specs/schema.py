@@ -1,7 +1,7 @@
 """The published JSON Schemas: editors complete and check specs by them, other tools read records by them.
 
-They are generated from the models and kept beside them as files; a test fails when the two differ. To write them
-anew: `python -m tiltyard_specs.schema`.
+They are generated from the models and kept beside them as files; a test fails when the two differ. To write
+them anew: `python -m tiltyard_specs.schema`.
 """
 
 import json

@@ -14,6 +14,11 @@ from tiltyard_specs.source import Source
 
 _MAX_NODES = 200_000
 _PREFIX = "tag:yaml.org,2002:"
+_SYNTAX_HINTS = {
+    "\\t": "indent with spaces",
+    "got '?'": "put text with a question mark in quotes here",
+    "mapping values are not allowed": "put text with a colon in quotes",
+}
 _RESOLVERS: tuple[tuple[str, str, str], ...] = (
     ("null", r"~|null|Null|NULL|", "~nN"),
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
@@ -54,7 +59,7 @@ def _syntax_problem(file: str, error: yaml.YAMLError) -> Problem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
     context = getattr(error, "context", None)
-    hint = "indent with spaces" if "\\t" in what else ""
+    hint = next((hint for sign, hint in _SYNTAX_HINTS.items() if sign in what), "")
     message = f"not valid YAML: {what}" + (f" ({context})" if context else "")
     return Problem(file, mark.line + 1 if mark else None, "", message, hint)
 

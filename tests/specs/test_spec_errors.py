@@ -1,0 +1,386 @@
+"""One test per error class: the exact sentence that a user reads."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tiltyard_specs import SpecError, load_trial
+
+Sentences = Callable[..., list[str]]
+ARM_KEYS = (
+    "args, auth, command, env, factors, instructions, keys_from, kind, mcp_servers, model, name, overlay, "
+    "parallel_setup, prepare, prompt_prefix, prompt_suffix, repos, rewrite, setup, skills, upstreams, uses"
+)
+QUESTION_KEYS = "expect, forbid, hidden, id, min_recall, prompt, repo, solution, timeout, verify"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "  - name: docs",
+            "  - name: docs\n    setupp: [x]",
+            f'trial.yaml:5: arms[1].setupp: unknown key; did you mean "setup"? Allowed: {ARM_KEYS}',
+        ),
+        (
+            "name: small",
+            "name: small\nzebra: 1",
+            "trial.yaml:2: zebra: unknown key; Allowed: agents, arms, budget, capabilities, defaults, gateway, history, limits, "
+            "name, network, prices, protect, questions, repos, retries, seed, setup_scope",
+        ),
+        (
+            "    prompt:",
+            "    promt:",
+            f'trial.yaml:9: questions[0].promt: unknown key; did you mean "prompt"? Allowed: {QUESTION_KEYS}',
+        ),
+        (
+            "name: small",
+            "name: small\nprices: {m: {input: 1, output: 2, cached: 3}}",
+            'trial.yaml:2: prices.m.cached: unknown key; did you mean "cache_read"? '
+            "Allowed: cache_read, cache_write, cache_write_1h, input, max_output, output",
+        ),
+        (
+            "  - name: docs",
+            "  - name: docs\n    mcp_servers: {a: {command: x, arg: [y]}}",
+            'trial.yaml:5: arms[1].mcp_servers.a.arg: unknown key; did you mean "args"? Allowed: args, command, env, tools',
+        ),
+    ],
+)
+def test_an_unknown_key_is_named_with_its_place_and_the_nearest_key(
+    sentences: Sentences, old: str, new: str, sentence: str
+) -> None:
+    assert sentences((old, new)) == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('defaults: {reps: "four"}', 'defaults.reps: expected a whole number, got "four"'),
+        ("defaults: {reps: 2.5}", "defaults.reps: expected a whole number, got 2.5"),
+        ("defaults: {reps: true}", "defaults.reps: expected a whole number, got true"),
+        ("defaults: {reps: 0}", "defaults.reps: must be at least 1, got 0"),
+        ("defaults: {claim: yes}", 'defaults.claim: expected true or false, got "yes"'),
+        ("defaults:", "defaults: expected keys and values, got nothing"),
+        ("defaults: [1]", "defaults: expected keys and values, got a list"),
+        (
+            "defaults: {timeout: soon}",
+            'defaults.timeout: expected a duration such as 90s, 15m or 2h, or a number of seconds, got "soon"',
+        ),
+        ("defaults: {timeout: 0}", "defaults.timeout: a duration must be more than 0 seconds, got 0"),
+        (
+            "limits: {memory: lots}",
+            'limits.memory: expected a size such as 2g, 64m or 512k, or a number of bytes, got "lots"',
+        ),
+        ("limits: {cpus: 0}", "limits.cpus: must be more than 0, got 0"),
+        ("limits: {cpus: .inf}", "limits.cpus: expected a number, got inf"),
+        ("seed: -1", "seed: must be at least 0, got -1"),
+        ("protect: tests/**", 'protect: expected a list, got "tests/**"; write ["tests/**"]'),
+        ("network: opne", 'network: "opne" is not allowed here; did you mean "open"? Allowed: open, sealed'),
+        ("network: {allow: []}", "network.allow: must not be empty"),
+        (
+            "network: {allow: ['http://x/']}",
+            'network.allow[0]: expected a host name such as pypi.example, got "http://x/"',
+        ),
+        (
+            "gateway: {prompt_cache: no}",
+            'gateway.prompt_cache: "no" is not allowed here; Allowed: keep, off',
+        ),
+        ("budget: {usd: 1, tokens: 2}", "budget: needs exactly one of usd and tokens"),
+        ("budget: {}", "budget: needs exactly one of usd and tokens"),
+        ("prices: {m: {output: 2}}", "prices.m.input: missing; this key is required"),
+        (
+            "gateway: {upstreams: {openai: api.example}}",
+            'gateway.upstreams.openai: expected a URL that begins with https:// or http://, got "api.example"',
+        ),
+        ("8: x", "a key must be text, got 8; put it in quotes"),
+        (
+            "retries: !!python/name:os.system x",
+            "retries: the YAML tag !!python/name:os.system is not supported",
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_in_plain_words(sentences: Sentences, line: str, sentence: str) -> None:
+    assert sentences(("name: small", f"name: small\n{line}"))[0] == f"trial.yaml:2: {sentence}"
+
+
+def test_a_number_where_text_is_meant_asks_for_quotes(sentences: Sentences) -> None:
+    changes = ("name: small", "name: small\nrepos:\n  - {name: r, source: https://example/r.git, ref: 8.1}")
+
+    assert sentences(changes) == ["trial.yaml:3: repos[0].ref: expected text, got 8.1; put it in quotes"]
+
+
+BASE = "id: q1, prompt: What, expect: [it]"
+BAD_REGEX = "not a valid regular expression"
+NO_DOTS = "expected a relative path without .., got"
+
+
+@pytest.mark.parametrize(
+    ("question", "path", "message"),
+    [
+        (f"{BASE}, repo: web", ".repo", 'there is no repo "web"; Repos: none'),
+        ("id: q1, prompt: What, expect: ['(']", ".expect[0]", f'{BAD_REGEX}: missing ), unterminated subpattern at position 0, in "("'),
+        (f"{BASE}, forbid: ['[']", ".forbid[0]", f'{BAD_REGEX}: unterminated character set at position 0, in "["'),
+        (f"{BASE}, min_recall: 1.5", ".min_recall", "must be at most 1, got 1.5"),
+        (f"{BASE}, min_recall: -1", ".min_recall", "must be at least 0, got -1"),
+        ("id: q1, prompt: What", "", "nothing decides whether an answer is right; add expect, verify or both"),
+        (f"{BASE}, hidden: {{a: trial.yaml}}", "", "has hidden files but no verify command, which alone would see them; add verify"),
+        (f"{BASE}, verify: t, hidden: {{a.py: no.py}}", '.hidden["a.py"]', 'the file "no.py" does not exist; paths are relative to the spec file'),
+        (f"{BASE}, verify: t, hidden: {{../a.py: x}}", '.hidden["../a.py"]', f'{NO_DOTS} "../a.py"'),
+        (f"{BASE}, verify: t, hidden: {{/a.py: x}}", '.hidden["/a.py"]', f'{NO_DOTS} "/a.py"'),
+        (f"{BASE}, verify: t, hidden: {{.git/config: x}}", '.hidden[".git/config"]', 'expected a file of the workspace, got ".git/config"'),
+        (f"{BASE}, solution: no.patch", ".solution", 'the file "no.patch" does not exist; paths are relative to the spec file'),
+        (f"{BASE}, solution: ../no.patch", ".solution", f'{NO_DOTS} "../no.patch"'),
+        (f"{BASE}, solution: /etc/passwd", ".solution", f'{NO_DOTS} "/etc/passwd"'),
+        ("id: q1, prompt: '  ', expect: [it]", ".prompt", "must not be empty"),
+        ("id: ' x', prompt: What, expect: [it]", ".id", 'must not begin or end with a blank, got " x"'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_question(sentences: Sentences, question: str, path: str, message: str) -> None:
+    old = "  - id: q1\n    prompt: What is it?\n    expect: [it]\n"
+
+    assert sentences((old, f"  - {{{question}}}\n")) == [f"trial.yaml:8: questions[0]{path}: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("arm", "path", "message"),
+    [
+        ("overlay: no", "overlay", 'the folder "no" does not exist; paths are relative to the spec file'),
+        ("overlay: trial.yaml", "overlay", 'the folder "trial.yaml" is a file, not a folder; paths are relative to the spec file'),
+        ("uses: '*'", "uses", 'not a valid regular expression: nothing to repeat at position 0, in "*"'),
+        ("repos: {app: web}", "repos.app", 'there is no repo "app"; Repos: none'),
+        ("mcp_servers: {a b: {command: x}}", 'mcp_servers["a b"]', 'expected a name of letters, digits, - and _, got "a b"'),
+        ("skills: [{name: ../x, description: d, content: c}]", "skills[0].name",
+         'expected a name of letters, digits, - and _, got "../x"'),
+        ("env: {A-B: x}", "env.A-B", '"A-B" is not the name of an environment variable'),
+        ("env: {A: 1}", "env.A", "expected text, got 1; put it in quotes"),
+        ("kind: cluade", "kind", 'unknown kind "cluade"; did you mean "claude"? Kinds that run today: claude, codex, nop, oracle, text'),
+        ("kind: gemini", "kind", 'kind "gemini" does not run yet; kinds that run today: claude, codex, text, oracle, nop'),
+        ("auth: none", "auth", '"none" is not allowed here; Allowed: passthrough, placebo'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_arm(sentences: Sentences, arm: str, path: str, message: str) -> None:
+    assert sentences(("  - name: docs", f"  - name: docs\n    {arm}")) == [
+        f"trial.yaml:5: arms[1].{path}: {message}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "message"),
+    [
+        ("{name: claude}", "", "kind claude needs a model; pin it, so that all runs ask the same one: model: NAME"),
+        ("{name: mine}", "", '"mine" is not the name of a kind, so add kind: how its output is read; Kinds that run today: claude, codex, nop, oracle, text'),
+        ("{name: gemini, model: m}", ".name", 'kind "gemini" does not run yet; kinds that run today: claude, codex, text, oracle, nop'),
+        ("{name: mine, kind: text}", "", "kind text needs a command; for example command: my-agent {prompt}"),
+        ("{name: codex, model: m, models: [n]}", "", "has both model and models; keep one of them"),
+        ("{name: codex, model: m, effort: low, efforts: [x]}", "", "has both effort and efforts; keep one of them"),
+        ("{name: codex, models: []}", ".models", "must not be empty"),
+        ("{name: codex, model: m, sandbox: on}", ".sandbox",
+         'the CLI\'s own sandbox can only be off, got "on"; inside Docker it fails on every command; the container is the sandbox'),
+        ("{name: codex, models: [m, m]}", "", 'the agent "codex@m" is already defined on line 6'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_agent(sentences: Sentences, agent: str, path: str, message: str) -> None:
+    assert sentences(("{name: claude, model: sonnet}", agent)) == [
+        f"trial.yaml:6: agents[0]{path}: {message}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("name: docs", "name: plain", 'trial.yaml:4: arms[1]: the arm "plain" is already defined on line 3'),
+        (
+            "name: docs",
+            "name: Plain",
+            'trial.yaml:4: arms[1]: the arm "Plain" is too like "plain" on line 3: they would share a folder name',
+        ),
+        (
+            "questions:\n",
+            "questions:\n  - {id: q1, prompt: p, expect: [x]}\n",
+            'trial.yaml:9: questions[1]: the question "q1" is already defined on line 8',
+        ),
+        (
+            "name: small",
+            "name: small\nrepos: [{name: r, source: https://example/r}, {name: r, source: https://example/s}]",
+            'trial.yaml:2: repos[1]: the repo "r" is already defined on line 2',
+        ),
+        (
+            "name: small",
+            "name: small\ncapabilities: [{id: c, questions: [q1, q1]}]",
+            'trial.yaml:2: capabilities[0].questions[1]: the question "q1" stands in it already',
+        ),
+        (
+            "name: small",
+            "name: small\ncapabilities: [{id: c, questions: [q2]}]",
+            'trial.yaml:2: capabilities[0].questions[0]: there is no question "q2"; Questions: q1',
+        ),
+        (
+            "name: small",
+            "name: small\ndefaults: {baseline: plane}",
+            'trial.yaml:2: defaults.baseline: there is no arm "plane"; did you mean "plain"? Arms: docs, plain',
+        ),
+        (
+            "name: small",
+            "name: small\nrepos: [{name: r, source: nowhere}]",
+            'trial.yaml:2: repos[0].source: the repository "nowhere" does not exist; '
+            "give a URL, or a path relative to the spec file",
+        ),
+        (
+            "name: small",
+            "name: small\nrepos: [{name: r, source: .}]",
+            'trial.yaml:2: repos[0].source: the folder "." is not a git repository; '
+            "make it one with git init, add and commit",
+        ),
+        ("name: small", "name: small\nname: again", "trial.yaml:2: name: duplicate key, first on line 1"),
+        ("    prompt: What is it?\n", "", "trial.yaml:8: questions[0].prompt: missing; this key is required"),
+        (
+            "name: small",
+            "name: small\nbudget: {usd: 3}",
+            'trial.yaml:7: agents[0].model: the model "sonnet" has no price, so a limit in usd cannot cover it; '
+            'add prices for "sonnet", or give the budget in tokens',
+        ),
+        (
+            "name: small",
+            "name: small\nlimits: {usd: 3}",
+            'trial.yaml:7: agents[0].model: the model "sonnet" has no price, so a limit in usd cannot cover it; '
+            'add prices for "sonnet", or give the budget in tokens',
+        ),
+    ],
+)
+def test_names_references_and_prices(sentences: Sentences, old: str, new: str, sentence: str) -> None:
+    assert sentences((old, new)) == [sentence]
+
+
+def test_an_empty_trial_lacks_everything_it_needs(sentences: Sentences) -> None:
+    assert sentences(text="name: x\n") == [
+        "trial.yaml: arms: missing: a trial needs at least one arm",
+        "trial.yaml: agents: missing: a trial needs at least one agent",
+        "trial.yaml: questions: missing: a trial needs at least one question",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "trial.yaml: is empty"),
+        ("- 1\n", "trial.yaml: expected keys and values, such as name: my-trial"),
+        ("name: [\n", "trial.yaml:2: not valid YAML: expected the node content, but found '<stream end>' (while parsing a flow node)"),
+        ("name: x\n\tarms: 1\n", "trial.yaml:2: not valid YAML: found character '\\t' that cannot start any token (while scanning for the next token); indent with spaces"),
+        ("a: {p: What?, q: 1}\n", "trial.yaml:1: not valid YAML: expected ',' or '}', but got '?' (while parsing a flow mapping); put text with a question mark in quotes here"),
+        ("a: b: c\n", "trial.yaml:1: not valid YAML: mapping values are not allowed here; put text with a colon in quotes"),
+        ("a: &a [*a]\n", "trial.yaml:1: a[0]: a YAML alias contains itself"),
+        ("name: x\n---\nname: y\n", "trial.yaml:2: not valid YAML: but found another document (expected a single document in the stream)"),
+    ],
+)  # fmt: skip
+def test_text_that_is_no_spec(sentences: Sentences, text: str, sentence: str) -> None:
+    assert sentences(text=text)[0] == sentence
+
+
+def test_aliases_cannot_blow_up_the_reader(sentences: Sentences) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)]
+
+    assert "too many YAML nodes: are aliases nested?" in sentences(text="\n".join(lines))[0]
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bytes.yaml").write_bytes(b"name: \xff\n")
+    (tmp_path / "notes.txt").write_text("name: x\n")
+    expected = {
+        "none.yaml": "none.yaml: no such file",
+        ".": ".: is a folder; give the spec file in it",
+        "bytes.yaml": "bytes.yaml: is not UTF-8 text (byte 6)",
+        "notes.txt": "notes.txt: a spec is a .yaml, .yml, .json or .toml file",
+    }
+    for name, sentence in expected.items():
+        with pytest.raises(SpecError) as caught:
+            load_trial(name)
+        assert str(caught.value) == sentence
+
+
+def test_all_problems_of_a_file_come_at_once_in_its_order(sentences: Sentences) -> None:
+    found = sentences(
+        ("name: small", "name: small\ndefaults: {rep: none, baseline: nope}"),
+        ("name: docs", "name: docs\n    overlay: no"),
+        ("model: sonnet", "modell: 3"),
+        ("expect: [it]", "expect: ['(']\n    repo: app"),
+    )
+
+    assert [line.split(": ")[1] for line in found] == [
+        "defaults.rep",
+        "defaults.reps",
+        "defaults.baseline",
+        "arms[1].overlay",
+        "agents[0].modell",
+        "agents[0].model",
+        "questions[0].expect[0]",
+        "questions[0].repo",
+    ]
+
+
+def test_a_misspelt_key_is_still_checked_for_what_it_holds(sentences: Sentences) -> None:
+    found = sentences(("name: small", 'name: small\ndefaults: {timout: "four"}'))
+
+    assert len(found) == 2
+    assert found[0].startswith('trial.yaml:2: defaults.timout: unknown key; did you mean "timeout"?')
+    assert found[1].startswith("trial.yaml:2: defaults.timeout: expected a duration")
+
+
+@pytest.mark.parametrize("place", ["overlay", "inner", "hidden"])
+def test_a_symbolic_link_must_not_lead_out_of_the_folder(
+    sentences: Sentences, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, place: str
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret").write_text("x")
+    (tmp_path / "real").mkdir()
+    targets = {
+        "overlay": ("link", outside),
+        "inner": ("real/link", outside / "secret"),
+        "hidden": ("h", outside / "secret"),
+    }
+    name, target = targets[place]
+    os.symlink(target, tmp_path / name)
+    if place == "hidden":
+        change = ("    expect: [it]", "    verify: v\n    hidden: {t.py: h}")
+    else:
+        change = ("name: docs", f"name: docs\n    overlay: {name.split('/')[0]}")
+
+    (found,) = sentences(change)
+
+    assert found.endswith(f'"{name}" leads out of the spec\'s folder through a symbolic link')
+
+
+def test_a_link_that_stays_inside_is_fine(write: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    os.symlink("real", tmp_path / "link")
+
+    assert load_trial(write(("name: docs", "name: docs\n    overlay: link"))).arm("docs").overlay == "link"
+
+
+def test_an_arm_can_take_away_what_its_agents_need(sentences: Sentences) -> None:
+    assert sentences(("name: docs", "name: docs\n    kind: text")) == [
+        'trial.yaml:4: arms[1]: under this arm the agent "claude" cannot run: kind text needs a command; '
+        "for example command: my-agent {prompt}"
+    ]
+
+
+def test_the_price_of_a_rewritten_model_is_needed_and_not_that_of_the_role(sentences: Sentences) -> None:
+    found = sentences(
+        ("name: small", "name: small\nbudget: {usd: 3}\nprices: {cheap: {input: 1, output: 1}}"),
+        ("model: sonnet}", "model: sonnet, rewrite: {son*: cheap, '*': dear}}"),
+    )
+
+    assert found == [
+        'trial.yaml:8: agents[0].rewrite["*"]: the model "dear" has no price, so a limit in usd cannot cover it; '
+        'add prices for "dear", or give the budget in tokens'
+    ]
+
+
+def test_agents_that_call_no_model_need_no_price(write: Callable[..., Path]) -> None:
+    agents = "{name: echo, kind: text, command: 'echo {prompt}'}"
+
+    load_trial(
+        write(("{name: claude, model: sonnet}", agents), ("name: small", "name: small\nbudget: {usd: 3}"))
+    )
