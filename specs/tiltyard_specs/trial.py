@@ -133,9 +133,9 @@ class TrialSpec(SpecModel):
     seed: Count | None = None
     """Seed of the order of runs and of the statistics; without it, from the spec's content."""
     defaults: Defaults = Defaults()
-    """What holds for every run unless an agent, arm or question says otherwise."""
+    """Repetitions, time limit, baseline: what holds unless something below says otherwise."""
     limits: Limits = Limits()
-    """What one run may use."""
+    """What one run may use: processors, memory, disk, output, spend."""
     retries: Count = 2
     """New attempts after an outcome that is nobody's doing (infra)."""
     network: Network = "sealed"

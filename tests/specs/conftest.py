@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tiltyard_specs import SpecError, load_trial
 
 SOUND = """\

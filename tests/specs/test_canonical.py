@@ -8,11 +8,12 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tiltyard_specs import canonical_json, content_id
 
 GOLDEN = {
     "b": [1, 2.0, -0.0, 1e21, 1e-7, 0.000001, 123456789012345680000.0, 5e-324, 0.1, 2**63],
-    "a": {"é": "\u20ac\n\x01\x7f/\"\\", "": None, "z": True, "\U0001f600": False, "\ufb33": ()},
+    "a": {"é": '\u20ac\n\x01\x7f/"\\', "": None, "z": True, "\U0001f600": False, "\ufb33": ()},
 }  # fmt: skip
 
 

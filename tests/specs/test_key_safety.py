@@ -1,5 +1,7 @@
 """Keys: never in a spec, never in a message, never in what is written; and named when they are missing."""
 
+# ruff: noqa: E501  (a sentence that a user reads stands on one line, where a search finds it)
+
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tiltyard_specs import MissingKeyError, Redactor, load_trial, looks_like_key, missing_keys, select
 from tiltyard_specs.redact import MASK
 
@@ -62,7 +65,12 @@ def test_what_is_no_key_is_left_alone(text: str) -> None:
 def test_known_secrets_are_masked_in_every_written_form() -> None:
     secret = 'p"ss/wörd+1'
     redactor = Redactor([secret, "", "short"])
-    written = [secret, json.dumps({"k": secret}), json.dumps({"k": secret}, ensure_ascii=False), "?k=p%22ss%2Fw%C3%B6rd%2B1"]
+    written = [
+        secret,
+        json.dumps({"k": secret}),
+        json.dumps({"k": secret}, ensure_ascii=False),
+        "?k=p%22ss%2Fw%C3%B6rd%2B1",
+    ]
 
     for text in written:
         assert "rd+1" not in redactor.text(text)
@@ -111,15 +119,21 @@ def test_a_literal_key_in_a_spec_is_an_error_that_never_shows_it(
 
 def test_a_key_in_a_comment_is_found_too(sentences: Callable[..., list[str]]) -> None:
     assert sentences(("name: small", f"name: small # {KEYS[0]}")) == [
-        "trial.yaml:1: this line holds what looks like a key, which must never stand in a spec; put it into an "
-        "environment variable and name that in gateway.keys_from; revoke it if others saw it"
+        (
+            "trial.yaml:1: this line holds what looks like a key, which must never stand in a spec; put it into an "
+            "environment variable and name that in gateway.keys_from; revoke it if others saw it"
+        )
     ]
 
 
-def test_keys_from_takes_names_and_never_shows_what_else_stands_there(sentences: Callable[..., list[str]]) -> None:
+def test_keys_from_takes_names_and_never_shows_what_else_stands_there(
+    sentences: Callable[..., list[str]],
+) -> None:
     assert sentences(("name: small", "name: small\ngateway: {keys_from: {openai: my secret!}}")) == [
-        "trial.yaml:2: gateway.keys_from.openai: expected the NAME of an environment variable, such as "
-        "ANTHROPIC_API_KEY, not a value; put the key into that variable; it never stands in the spec"
+        (
+            "trial.yaml:2: gateway.keys_from.openai: expected the NAME of an environment variable, such as "
+            "ANTHROPIC_API_KEY, not a value; put the key into that variable; it never stands in the spec"
+        )
     ]
 
 
@@ -146,10 +160,14 @@ def test_missing_keys_are_named_with_the_place_that_asks_for_them(
     problems = missing_keys(load_trial("trial.yaml"), {"CLAUDE_KEY": ""})
 
     assert [str(problem) for problem in problems] == [
-        'trial.yaml:2: gateway.keys_from.anthropic: the environment variable CLAUDE_KEY, with the anthropic key of "claude", '
-        "is not set; export CLAUDE_KEY, or name another one in gateway.keys_from",
-        'trial.yaml:8: agents[1]: the environment variable OPENAI_API_KEY, with the openai key of "codex", is not set; '
-        "export OPENAI_API_KEY, or name another one in gateway.keys_from",
+        (
+            'trial.yaml:2: gateway.keys_from.anthropic: the environment variable CLAUDE_KEY, with the anthropic key of "claude", '
+            "is not set; export CLAUDE_KEY, or name another one in gateway.keys_from"
+        ),
+        (
+            'trial.yaml:8: agents[1]: the environment variable OPENAI_API_KEY, with the openai key of "codex", is not set; '
+            "export OPENAI_API_KEY, or name another one in gateway.keys_from"
+        ),
     ]
     assert MissingKeyError(problems).exit_code == 69
 
@@ -164,7 +182,10 @@ def test_keys_that_are_set_or_not_needed_are_not_missed(three_agents: Path) -> N
 
 @pytest.mark.parametrize(
     "agent",
-    ["{name: claude, model: m, auth: passthrough}", "{name: claude, model: m, upstreams: {anthropic: 'http://localhost:1'}}"],
+    [
+        "{name: claude, model: m, auth: passthrough}",
+        "{name: claude, model: m, upstreams: {anthropic: 'http://localhost:1'}}",
+    ],
 )
 def test_an_own_login_or_an_own_server_needs_no_default_key(write: Callable[..., Path], agent: str) -> None:
     assert missing_keys(load_trial(write(("{name: claude, model: sonnet}", agent))), {}) == ()

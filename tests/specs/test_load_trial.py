@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tiltyard_specs import AllowHosts, Arm, Trial, TrialSpec, load_trial
 from tiltyard_specs.example import example_spec
 

@@ -1,6 +1,7 @@
 """Which model a request becomes."""
 
 import pytest
+
 from tiltyard_specs import rewrite_model
 
 RULES = {"a-*": "wild", "a-1": "exact", "*": "all"}
@@ -17,5 +18,7 @@ RULES = {"a-*": "wild", "a-1": "exact", "*": "all"}
         ("b", {}, "b"),
     ],
 )
-def test_exact_names_come_first_then_wildcards_in_file_order(model: str, rules: dict[str, str], expected: str) -> None:
+def test_exact_names_come_first_then_wildcards_in_file_order(
+    model: str, rules: dict[str, str], expected: str
+) -> None:
     assert rewrite_model(model, rules) == expected

@@ -1,9 +1,12 @@
 """Narrowing a trial by the command line's options."""
 
+# ruff: noqa: E501  (a sentence that a user reads stands on one line, where a search finds it)
+
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tiltyard_specs import SpecError, Trial, UsageError, load_trial, select
 
 EXAMPLES = Path(__file__).parents[2] / "specs" / "examples"
@@ -53,8 +56,10 @@ def test_a_base_name_selects_all_of_its_variants(trial: Trial) -> None:
         ({"arms": ["dcs"]}, 'no arm is called "dcs"; did you mean "docs"? Arms: docs, plain'),
         (
             {"agents": ["codex@gpt-5.1@hgh"]},
-            'no agent is called "codex@gpt-5.1@hgh"; did you mean "codex@gpt-5.1@high"? Agents: claude, codex, '
-            "codex@gpt-5.1-mini@high, codex@gpt-5.1-mini@low, codex@gpt-5.1@high, codex@gpt-5.1@low, echo",
+            (
+                'no agent is called "codex@gpt-5.1@hgh"; did you mean "codex@gpt-5.1@high"? Agents: claude, codex, '
+                "codex@gpt-5.1-mini@high, codex@gpt-5.1-mini@low, codex@gpt-5.1@high, codex@gpt-5.1@low, echo"
+            ),
         ),
         ({"reps": 0}, "reps must be at least 1, got 0"),
     ],
@@ -76,7 +81,10 @@ def test_the_oracle_needs_solutions_to_the_selected_questions(
     write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "s.patch").write_text("")
-    write(ORACLE, ("    expect: [it]", "    expect: [it]\n  - {id: q2, prompt: p, expect: [x], solution: s.patch}"))
+    write(
+        ORACLE,
+        ("    expect: [it]", "    expect: [it]\n  - {id: q2, prompt: p, expect: [x], solution: s.patch}"),
+    )
     monkeypatch.chdir(tmp_path)
     trial = load_trial("trial.yaml")
 

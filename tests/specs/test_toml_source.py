@@ -1,5 +1,7 @@
 """TOML specs: the same problems, with lines."""
 
+# ruff: noqa: E501  (a sentence that a user reads stands on one line, where a search finds it)
+
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tiltyard_specs.toml_source import read_toml
 
 SOUND = """\
