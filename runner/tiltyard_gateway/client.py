@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 from tiltyard_gateway.config import GatewayConfig, RunMeter, RunTicket, meter_from_wire, to_wire
 from tiltyard_gateway.process import HelperProcess
@@ -101,7 +102,7 @@ class GatewayProcess:
         self._command(name, "close")
 
     def _command(self, slot: str, command: str, body: str = "") -> dict[str, Any]:
-        return self._ask("POST", f"/slots/{slot}/{command}", body)
+        return self._ask("POST", f"/slots/{quote(slot, safe='')}/{command}", body)
 
     def _ask(self, method: str, path: str, body: str = "") -> dict[str, Any]:
         connection = _UnixConnection(self.folder / _CONTROL_NAME, _TIMEOUT)

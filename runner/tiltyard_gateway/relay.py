@@ -56,8 +56,8 @@ class Relay:
             run.settle(pending, "refused", message=refused.message, keep=keep)
             return refusal(request, match, refused.status, refused.message)
         finally:
-            # The agent hung up, unless it is settled already. What was never sent on cannot have been billed.
-            run.settle(pending, "hung_up" if pending.sent else "refused", message=_HUNG_UP, keep=keep)
+            # The agent hung up, unless it is settled already.
+            _settle_hung_up(run, pending, keep=keep)
 
     async def _pass_on(
         self, request: web.BaseRequest, match: Match | None, run: Run, pending: Pending
@@ -115,8 +115,9 @@ class _Exchange:
             finished = await self._stream(answer, response, self._pending.reading)
         else:
             finished = await self._body(answer, response, self._pending.reading)
-        await response.write_eof()
+        # Before the agent sees the end: what it has got whole is written down already.
         self._settle(finished=finished)
+        await response.write_eof()
         return response
 
     async def _begin(self, answer: aiohttp.ClientResponse) -> web.StreamResponse:
@@ -133,9 +134,9 @@ class _Exchange:
         parser = SseParser()
         async for chunk in answer.content.iter_any():
             self._pending.mark_first_byte()
-            await response.write(chunk)
             for event in parser.feed(chunk):
                 reading.on_event(event.name, event.data)
+            await response.write(chunk)
         return reading.finished
 
     async def _body(
@@ -183,7 +184,7 @@ class _Exchange:
         """No answer, or half of one. Half an answer is broken off, not ended: it must not look whole."""
         transport = self._request.transport
         if transport is None or transport.is_closing():
-            self._run.settle(self._pending, "hung_up", message=_HUNG_UP)
+            _settle_hung_up(self._run, self._pending, keep=self._relay.config.max_unbilled)
             raise ConnectionResetError(message)
         if self._response is None:
             self._pending.status = 502
@@ -192,6 +193,16 @@ class _Exchange:
         self._run.settle(self._pending, outcome, message=message)
         transport.abort()
         return self._response
+
+
+def _settle_hung_up(run: Run, pending: Pending, *, keep: int) -> None:
+    """CLIs leave at the last event without waiting for the end of the body: such a call is whole."""
+    if pending.reading and pending.reading.finished:
+        run.settle(pending, "error" if pending.reading.error else "ok")
+    elif pending.sent:
+        run.settle(pending, "hung_up", message=_HUNG_UP)
+    else:
+        run.settle(pending, "refused", message=f"{_HUNG_UP} before its request was complete", keep=keep)
 
 
 def _breaker(request: web.BaseRequest) -> Callable[[], None]:

@@ -13,6 +13,7 @@ from aiohttp import web
 from tiltyard_gateway.config import GatewayConfig
 from tiltyard_gateway.control import Control
 from tiltyard_gateway.lifetime import stop_signal
+from tiltyard_gateway.limits import BACKLOG, raise_open_files
 from tiltyard_gateway.relay import Relay
 from tiltyard_gateway.slots import Slots
 from tiltyard_gateway.upstream import Connections
@@ -38,7 +39,7 @@ async def serve(config: GatewayConfig, folder: Path) -> None:
 
 
 async def _listen(runner: web.AppRunner, socket: Path) -> None:
-    await web.UnixSite(runner, socket).start()
+    await web.UnixSite(runner, socket, backlog=BACKLOG).start()
     os.chmod(socket, 0o600)  # noqa: PTH101 - at once, on a local path: no blocking to speak of
 
 
@@ -50,5 +51,6 @@ def main() -> int:
     if config.folder is None:
         sys.stderr.write("the configuration names no folder for the sockets\n")
         return 64
+    raise_open_files()
     asyncio.run(serve(config, config.folder))
     return 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from aiohttp import web
 
 from tiltyard_gateway.config import GatewayConfig, RunMeter, RunTicket
+from tiltyard_gateway.limits import BACKLOG
 from tiltyard_gateway.relay import Relay
 from tiltyard_gateway.runs import Run
 from tiltyard_specs.errors import UsageError
@@ -34,7 +35,7 @@ class Slot:
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
         socket = self.folder / _SOCKET_NAME
-        await web.UnixSite(self._runner, socket).start()
+        await web.UnixSite(self._runner, socket, backlog=BACKLOG).start()
         socket.chmod(0o666)
 
     async def close(self) -> RunMeter | None:

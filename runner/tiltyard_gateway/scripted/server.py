@@ -9,6 +9,7 @@ from functools import partial
 from aiohttp import web
 
 from tiltyard_gateway.lifetime import stop_signal
+from tiltyard_gateway.limits import BACKLOG, raise_open_files
 from tiltyard_gateway.scripted import anthropic, openai_responses
 from tiltyard_gateway.scripted.dialect import Dialect, Piece
 from tiltyard_gateway.scripted.player import NoAnswerError, Play, Player
@@ -36,13 +37,13 @@ def application(script: Script) -> web.Application:
 
 async def serve(script: Script, *, host: str, port: int, until_stdin_closes: bool) -> None:
     """Serve until SIGINT or SIGTERM, or until stdin closes."""
+    raise_open_files()
     stop = stop_signal(signal.SIGINT, signal.SIGTERM, until_stdin_closes=until_stdin_closes)
     runner = web.AppRunner(
         application(script), access_log=None, shutdown_timeout=0.1, handler_cancellation=True
     )
     await runner.setup()
-    site = web.TCPSite(runner, host, port)
-    await site.start()
+    await web.TCPSite(runner, host, port, backlog=BACKLOG).start()
     print(f"listening on http://{host}:{runner.addresses[0][1]}", flush=True)  # noqa: T201 - says where it listens
     await stop.wait()
     await runner.cleanup()
