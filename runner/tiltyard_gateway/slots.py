@@ -1,8 +1,8 @@
 """One unix socket per slot: which run calls is known by its socket, whatever key it sends."""
 
+import asyncio
 import re
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 from aiohttp import web
@@ -38,13 +38,13 @@ class Slot:
         await web.UnixSite(self._runner, socket, backlog=BACKLOG).start()
         socket.chmod(0o666)
 
-    async def close(self) -> RunMeter | None:
+    async def close(self) -> None:
         """End the run if there is one, stop listening, and remove the socket."""
-        meter = await self.end() if self.run else None
+        if self.run:
+            await self.end()
         if self._runner:
             await self._runner.cleanup()
         shutil.rmtree(self.folder, ignore_errors=True)
-        return meter
 
     async def end(self) -> RunMeter:
         """Take the run off the slot and close it; later requests are refused and recorded nowhere."""
@@ -102,6 +102,7 @@ class Slots:
         await self.get(name).close()
         del self._slots[name]
 
-    async def close_all(self) -> Mapping[str, RunMeter | None]:
-        """Close every slot; calls in flight are settled."""
-        return {name: await self._slots.pop(name).close() for name in list(self._slots)}
+    async def close_all(self) -> None:
+        """Close every slot, all at once: whoever waits for this process kills it if it takes long."""
+        slots, self._slots = list(self._slots.values()), {}
+        await asyncio.gather(*(slot.close() for slot in slots))

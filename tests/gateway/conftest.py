@@ -289,7 +289,7 @@ def ticket(calls_path: Path, key: str = PLACEBO, **upstreams: Upstream) -> RunTi
 
 
 @pytest.fixture
-def agent(gateway: GatewayProcess, provider: Provider, calls_path: Path) -> Agent:  # noqa: ARG001 - it must be there
+def agent(gateway: GatewayProcess, provider: Provider, calls_path: Path) -> Agent:
     """An agent whose run owns slot 0."""
     folder = gateway.open_slot("0")
     gateway.begin("0", ticket(calls_path))

@@ -175,6 +175,33 @@ def test_folders_of_dead_gateways_are_removed_and_living_ones_kept(gateway: Gate
     assert gateway.alive()
 
 
+def test_many_busy_slots_end_at_once_and_settled(
+    config: GatewayConfig, provider: Provider, kit: type[Kit], tmp_path: Path
+) -> None:
+    """Whoever waits for the gateway kills it after 10 s: no call may be unsettled by then."""
+
+    def behaviour(exchange: Exchange) -> None:
+        exchange.begin_stream()
+        exchange.chunk(kit.STREAM[0])
+        time.sleep(5)
+
+    provider.behaviour = behaviour
+    with GatewayProcess(config) as gateway:
+        for slot in map(str, range(20)):
+            folder = gateway.open_slot(slot)
+            gateway.begin(slot, kit.ticket(tmp_path / f"{slot}.jsonl"))
+            agent = kit.Agent(folder / "gw.sock")
+            agent.ask("GET", "/")
+            agent.begin("POST", "/v1/messages", kit.message_body(stream=True)).getresponse().read1(10)
+        started = time.monotonic()
+    seconds = time.monotonic() - started
+
+    assert seconds < 4
+    for slot in range(20):
+        calls = read_journal(tmp_path / f"{slot}.jsonl")
+        assert [call.outcome for call in calls] == ["free", "hung_up"]
+
+
 @pytest.mark.usefixtures("agent")
 @pytest.mark.parametrize(
     ("command", "sentence"),

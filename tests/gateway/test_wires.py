@@ -53,7 +53,14 @@ def test_anthropic_output_of_a_stream_without_its_end_is_unknown() -> None:
         ANTHROPIC.reading(),
         {
             "type": "message_start",
-            "message": {"model": "m", "usage": {"input_tokens": 9, "output_tokens": 1}},
+            "message": {
+                "model": "m",
+                "usage": {
+                    "input_tokens": 9,
+                    "output_tokens": 1,
+                    "output_tokens_details": {"thinking_tokens": 0},
+                },
+            },
         },
     )
 

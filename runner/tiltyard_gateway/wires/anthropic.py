@@ -26,14 +26,8 @@ _ERROR_TYPES = {
     429: "rate_limit_error",
     529: "overloaded_error",
 }
-_FIELDS = (
-    "input_tokens",
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-    "output_tokens",
-    "output_tokens_details",
-    "cache_creation",
-)
+_INPUT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation")
+_OUTPUT_FIELDS = ("output_tokens", "output_tokens_details")
 
 
 class AnthropicReading:
@@ -71,9 +65,9 @@ class AnthropicReading:
             message = as_object(body.get("message"))
             self.model = as_text(message.get("model"))
             # Its output count is a snapshot of the first token: a cut stream's output stays unknown.
-            self._take(message.get("usage"), skip="output_tokens")
+            self._take(message.get("usage"), _INPUT_FIELDS)
         elif kind == "message_delta":
-            self._take(body.get("usage"))
+            self._take(body.get("usage"), _INPUT_FIELDS + _OUTPUT_FIELDS)
         elif kind == "message_stop":
             self.finished = True
         elif kind == "error":
@@ -82,15 +76,13 @@ class AnthropicReading:
     def on_body(self, body: Mapping[str, Any]) -> None:
         """A whole message, or an error."""
         self.model = as_text(body.get("model"))
-        self._take(body.get("usage"))
+        self._take(body.get("usage"), _INPUT_FIELDS + _OUTPUT_FIELDS)
         if body.get("type") == "error" or "error" in body:
             self.error = error_text(body) or "error"
 
-    def _take(self, usage: Any, skip: str | None = None) -> None:
-        for field in _FIELDS:
-            value = as_object(usage).get(field)
-            if value is not None and field != skip:
-                self._usage[field] = value
+    def _take(self, usage: Any, fields: tuple[str, ...]) -> None:
+        found = as_object(usage)
+        self._usage |= {field: found[field] for field in fields if found.get(field) is not None}
 
 
 class AnthropicWire:
