@@ -57,7 +57,7 @@ class Draft:
         """The line of a path, also below a key that stands misspelt in the file."""
         for end in range(len(path), 0, -1):
             if (written := self.renamed.get(path[:end])) is not None:
-                return self.source.line((*written, *path[end:]))
+                return self._line((*written, *path[end:]))
         return self.source.line(path)
 
     def report(self, path: KeyPath, message: str, hint: str = "") -> None:
@@ -104,7 +104,7 @@ class Draft:
 
     def _take_out(self, data: dict[str, Any], path: KeyPath) -> None:
         if (meant := _read_as_meant(data, path)) is not None:
-            self.renamed[meant] = path
+            self.renamed |= {meant: path} if meant != path else {}
             return
         match path:
             case ("name",):
@@ -127,9 +127,13 @@ def _read_as_meant(data: Any, path: KeyPath) -> KeyPath | None:
     allowed = allowed_keys(TrialSpec, tuple(parents))
     if not allowed or not isinstance(key, str) or key in allowed:
         return None
-    for part in parents:
-        data = data[part]
-    value = data.pop(key)
+    try:
+        for part in parents:
+            data = data[part]
+        value = data.pop(key)
+    except (KeyError, TypeError):
+        # What holds it went out with an earlier problem.
+        return path
     names = [name for name in nearest(key, allowed) if name not in data]
     data |= dict.fromkeys(names, value)
     return (*parents, *names) if names else path

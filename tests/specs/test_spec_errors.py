@@ -3,11 +3,8 @@
 # ruff: noqa: E501  (a sentence that a user reads stands on one line, where a search finds it)
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-
-from tiltyard_specs import load_trial
 
 Sentences = Callable[..., list[str]]
 ARM_KEYS = (
@@ -264,70 +261,3 @@ def test_what_is_wrong_with_an_agent(sentences: Sentences, agent: str, path: str
 )
 def test_names_references_and_prices(sentences: Sentences, old: str, new: str, sentence: str) -> None:
     assert sentences((old, new)) == [sentence]
-
-
-def test_an_empty_trial_lacks_everything_it_needs(sentences: Sentences) -> None:
-    assert sentences(text="name: x\n") == [
-        "trial.yaml: arms: missing: a trial needs at least one arm",
-        "trial.yaml: agents: missing: a trial needs at least one agent",
-        "trial.yaml: questions: missing: a trial needs at least one question",
-    ]
-
-
-def test_all_problems_of_a_file_come_at_once_in_its_order(sentences: Sentences) -> None:
-    found = sentences(
-        ("name: small", "name: small\ndefaults: {rep: none, baseline: nope}"),
-        ("name: docs", "name: docs\n    overlay: no"),
-        ("model: sonnet", "modell: 3"),
-        ("expect: [it]", "expect: ['(']\n    repo: app"),
-    )
-
-    assert [line.split(": ")[1] for line in found] == [
-        "defaults.rep",
-        "defaults.reps",
-        "defaults.baseline",
-        "arms[1].overlay",
-        "agents[0].modell",
-        "agents[0].model",
-        "questions[0].expect[0]",
-        "questions[0].repo",
-    ]
-
-
-def test_a_misspelt_key_is_still_checked_for_what_it_holds(sentences: Sentences) -> None:
-    found = sentences(("name: small", 'name: small\ndefaults: {timout: "four"}'))
-
-    assert len(found) == 2
-    assert found[0].startswith('trial.yaml:2: defaults.timout: unknown key; did you mean "timeout"?')
-    assert found[1].startswith("trial.yaml:2: defaults.timeout: expected a duration")
-
-
-def test_an_arm_can_take_away_what_its_agents_need(sentences: Sentences) -> None:
-    assert sentences(("name: docs", "name: docs\n    kind: text")) == [
-        (
-            'trial.yaml:4: arms[1]: under this arm the agent "claude" cannot run: kind text needs a command; '
-            "for example command: my-agent {prompt}"
-        )
-    ]
-
-
-def test_the_price_of_a_rewritten_model_is_needed_and_not_that_of_the_role(sentences: Sentences) -> None:
-    found = sentences(
-        ("name: small", "name: small\nbudget: {usd: 3}\nprices: {cheap: {input: 1, output: 1}}"),
-        ("model: sonnet}", "model: sonnet, rewrite: {son*: cheap, '*': dear}}"),
-    )
-
-    assert found == [
-        (
-            'trial.yaml:8: agents[0].rewrite["*"]: the model "dear" has no price, so a limit in usd cannot cover it; '
-            'add prices for "dear", or give the budget in tokens'
-        )
-    ]
-
-
-def test_agents_that_call_no_model_need_no_price(write: Callable[..., Path]) -> None:
-    agents = "{name: echo, kind: text, command: 'echo {prompt}'}"
-
-    load_trial(
-        write(("{name: claude, model: sonnet}", agents), ("name: small", "name: small\nbudget: {usd: 3}"))
-    )
