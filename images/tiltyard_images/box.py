@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +17,7 @@ import docker
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 from docker.types import LogConfig
+from docker.types.daemon import CancellableStream
 
 from tiltyard_images.hostenv import BUILD_DIR, CA_PATH, HostEnv
 from tiltyard_images.keys import TAG_LENGTH, key_of
@@ -69,6 +70,9 @@ class BuildBox:
         reader.start()
         status = self._wait(exec_id, timeout)
         reader.join(DRAIN)
+        if reader.is_alive():
+            _close(stream)
+            reader.join(DRAIN)
         return status
 
     def _wait(self, exec_id: str, timeout: float) -> int | None:
@@ -94,7 +98,7 @@ class BuildBox:
         self._container.commit(repository, tag, changes=changes)
 
 
-def _copy(stream: Iterator[bytes], log: IO[bytes], say: Throttled) -> None:
+def _copy(stream: "CancellableStream[bytes]", log: IO[bytes], say: Throttled) -> None:
     room = LOG_LIMIT
     try:
         for chunk in stream:
@@ -103,6 +107,16 @@ def _copy(stream: Iterator[bytes], log: IO[bytes], say: Throttled) -> None:
             say(chunk.decode(errors="replace"))
     except (OSError, ValueError, APIError):
         return  # the container was killed, or the log was closed on a process that holds the pipe
+    finally:
+        _close(stream)
+
+
+def _close(stream: "CancellableStream[bytes]") -> None:
+    """Wake whoever reads the stream, and free its socket, which docker-py would leave to the collector."""
+    with suppress(OSError, ValueError, AttributeError):
+        stream.close()
+    with suppress(OSError, ValueError):
+        stream._response.close()  # type: ignore[attr-defined]  # noqa: SLF001 - there is no public way
 
 
 @contextmanager

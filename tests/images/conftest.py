@@ -127,11 +127,16 @@ def shell(client: docker.DockerClient) -> Callable[..., str]:
     """Run a script in a fresh container without a network; return what it printed."""
 
     def run(image: Image, script: str, *, user: str = "1000:1000") -> str:
-        command = ["sh", "-c", script]
-        output = client.containers.run(
-            image.id, command, user=user, network_mode="none", remove=True, stderr=True
+        container = client.containers.run(
+            image.id, ["sh", "-c", script], user=user, network_mode="none", detach=True
         )
-        return bytes(output).decode().strip()
+        try:
+            status = container.wait()["StatusCode"]
+            output: str = container.logs().decode().strip()
+        finally:
+            container.remove(force=True)
+        assert status == 0, output
+        return output
 
     return run
 
