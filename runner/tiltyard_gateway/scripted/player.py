@@ -41,7 +41,7 @@ class Player:
             if self._failed[key] < len(turn.errors):
                 self._failed[key] += 1
                 return turn.errors[self._failed[key] - 1]
-        return Play(turn, self._reply(request, turn))
+        return Play(turn, self._reply(request, turn, run))
 
     def _find(self, request: Request) -> tuple[int, Conversation]:
         for index, conversation in enumerate(self._script.conversations):
@@ -52,7 +52,7 @@ class Player:
             f"whose prompt ends with {request.prompt[-80:]!r}"
         )
 
-    def _reply(self, request: Request, turn: Turn) -> Reply:
+    def _reply(self, request: Request, turn: Turn, run: str) -> Reply:
         call = _call(request, turn)
         said = (turn.text or "") + (turn.shell or "") + str(turn.tool or "")
         usage = turn.usage or self._script.usage or _counted(request.length, len(said))
@@ -61,9 +61,19 @@ class Player:
             model=request.model,
             text=turn.text,
             call=call,
-            usage=None if turn.no_usage else usage,
+            usage=None if turn.no_usage else strayed(usage, self._script.jitter, f"{run} {request.turn}"),
             number=f"{opening}{request.turn:04d}",
         )
+
+
+def strayed(usage: Usage, jitter: float, seed: str) -> Usage:
+    """The usage times a factor within 1 - jitter and 1 + jitter, the same for the same seed."""
+    if not jitter:
+        return usage
+    drawn = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8]) / 2**64
+    factor = 1 + jitter * (2 * drawn - 1)
+    counts = usage.model_dump(exclude_none=True)
+    return Usage(**{name: round(count * factor) for name, count in counts.items()})
 
 
 def _turn(conversation: Conversation, request: Request) -> Turn:

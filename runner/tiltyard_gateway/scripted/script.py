@@ -31,6 +31,7 @@ def _not_empty(value: tuple[Any, ...]) -> tuple[Any, ...]:
     return value
 
 
+Share = Annotated[float, Field(ge=0, lt=1)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, le=3600)]
 
 
@@ -128,5 +129,7 @@ class Script(Model):
     """Names for `GET /v1/models`; requests may name any model."""
     usage: Usage | None = None
     """Of turns that give none."""
+    jitter: Share = 0.0
+    """How far the usage of a turn may stray, as a share of it: rehearsals have a spread between runs."""
     conversations: Annotated[tuple[Conversation, ...], AfterValidator(_not_empty)]
     """The first one that matches answers."""
