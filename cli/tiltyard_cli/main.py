@@ -1,5 +1,6 @@
 """The `tiltyard` command, and the one place where errors become a sentence and an exit code."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from tiltyard_cli.commands.init import init
 from tiltyard_cli.commands.model_script import model_script
 from tiltyard_cli.commands.report import report
 from tiltyard_cli.commands.run import run
-from tiltyard_specs.errors import TiltyardError
+from tiltyard_specs.errors import InterruptedTrialError, TiltyardError
 from tiltyard_specs.exit_codes import ExitCode
 
 # Typer exports only this leaf of its error tree, and has moved the root before.
@@ -24,7 +25,8 @@ _CommandLineError: Any = next(
 app = typer.Typer(
     name="tiltyard",
     help="Repeatable A/B trials of coding agents in throwaway containers.",
-    epilog="Start with `tiltyard init trial.yaml`, or `make demo` in a checkout. Exit codes: `tiltyard help exit-codes`.",
+    epilog="Start with `tiltyard init trial.yaml`, or `make demo` in a checkout. "
+    "Exit codes: `tiltyard help exit-codes`.",
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -66,17 +68,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         result = app(args=None if arguments is None else list(arguments), standalone_mode=False)
-    except TiltyardError as error:
-        typer.echo(f"tiltyard: {error}", err=True)
-        return int(error.exit_code)
+        sys.stdout.flush()
     except _CommandLineError as error:
         error.show()
         return int(ExitCode.USAGE)
-    except (typer.Abort, KeyboardInterrupt):
-        typer.echo("tiltyard: interrupted", err=True)
-        return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read our output has gone, as `head` does.
-        sys.stderr.close()
-        return int(ExitCode.OK)
+    except Exception as error:  # noqa: BLE001  # the edge: nobody above could say anything better
+        return int(_said(error))
+    except KeyboardInterrupt:
+        return int(_said(InterruptedTrialError("interrupted")))
     return result if isinstance(result, int) else int(ExitCode.OK)
+
+
+def _said(error: Exception) -> ExitCode:
+    """Tell the user in one sentence, and say which exit code that makes."""
+    match error:
+        case BrokenPipeError():
+            # Whoever read our output has gone, as `head` does; Python would complain once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ExitCode.OK
+        case TiltyardError():
+            sentence, code = str(error), error.exit_code
+        case typer.Abort():
+            sentence, code = "interrupted", ExitCode.INTERRUPTED
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            sentence, code = f"{where}{error.strerror or error}", ExitCode.UNAVAILABLE
+        case _ if os.environ.get("TILTYARD_DEBUG"):
+            raise error
+        case _:
+            what = f"{type(error).__name__}: {error}"
+            sentence = f"internal error: {what}; TILTYARD_DEBUG=1 shows where. Please report it"
+            code = ExitCode.UNAVAILABLE
+    typer.echo(f"tiltyard: {sentence}", err=True)
+    return code

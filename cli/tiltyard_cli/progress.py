@@ -23,18 +23,18 @@ class Tally:
         self.unpriced = False
         self.outcomes: dict[str, Counter[str]] = {}
         self._here = 0
-        self._began = time.monotonic()
+        self._began: float | None = None
 
     def plan(self, event: Planned) -> None:
         """The trial is laid out."""
         self.total = event.total
-        self._began = time.monotonic()
         for record in event.done:
             self._settle(record)
 
     def start(self) -> None:
-        """An attempt has begun."""
+        """An attempt has begun. The first one starts the clock: images are built before it."""
         self.running += 1
+        self._began = self._began or time.monotonic()
 
     def end(self, event: AttemptEnded) -> None:
         """An attempt has ended."""
@@ -75,7 +75,7 @@ class Tally:
 
     def seconds_left(self) -> float | None:
         """From the pace so far, or None before the first run has ended."""
-        if not self._here:
+        if not self._here or self._began is None:
             return None
         return (time.monotonic() - self._began) / self._here * (self.total - self.done)
 
@@ -105,6 +105,15 @@ class Progress(Protocol):
     def __call__(self, event: Event) -> None: ...  # noqa: D102
 
 
+def one_line(text: str, longest: int = 200) -> str:
+    """A text that may be a log, for a line of its own: no line ends, and the middle cut out if it is long."""
+    words = " ".join(text.split())
+    if len(words) <= longest:
+        return words
+    half = (longest - 5) // 2
+    return f"{words[:half]} ... {words[-half:]}"
+
+
 def _settled(event: AttemptEnded) -> str:
     record = event.record
     tokens = record.usage.total if record.usage else None
@@ -113,7 +122,7 @@ def _settled(event: AttemptEnded) -> str:
     parts += [f"{tokens:,} tokens"] if tokens is not None else []
     text = ", ".join(parts)
     if record.reason:
-        text += f" ({record.reason[:200]})"
+        text += f" ({one_line(record.reason)})"
     return text if event.final else text + "; tried again"
 
 

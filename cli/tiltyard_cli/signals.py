@@ -1,5 +1,6 @@
 """SIGINT and SIGTERM while a trial runs: once, finish cleanly; twice, stop now."""
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -21,7 +22,8 @@ def stop_on_signals(stopper: Stopper) -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  # the signal module's signature
         for _ in range(2 if number == signal.SIGTERM else 1):
             stopper.request()
-        sys.stderr.write(f"\n{_SAID.get(stopper.asked, _SAID[2])}\n")
+        # Not through sys.stderr: the signal may have come while that was being written to.
+        os.write(sys.stderr.fileno(), f"\n{_SAID.get(stopper.asked, _SAID[2])}\n".encode())
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -47,5 +47,5 @@ class Executor(Protocol):
         ...
 
     def cancel(self, *, now: bool) -> None:
-        """Begin no further run; with `now`, end those under way as well. May be called from a signal handler."""
+        """Begin no further run; with `now`, end those under way as well. A signal handler may call this."""
         ...

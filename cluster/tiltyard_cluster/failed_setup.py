@@ -1,7 +1,6 @@
 """Records the runs of an arm whose setup failed while its image was built."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 from tiltyard_cluster.arm_images import FailedArm
 from tiltyard_cluster.events import AttemptEnded, Listener
@@ -45,5 +44,5 @@ def record_failed_setup(  # one argument for each fact of the record
         kind=agent.kind,
         edits=agent.edits,
     )
-    publisher.final(run, record, Path())
+    publisher.final(run, record)
     listen(AttemptEnded(record, final=True))

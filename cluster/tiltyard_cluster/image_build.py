@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-from tiltyard_images import ImageBuilder
-from tiltyard_specs import Trial
-
 from tiltyard_cluster.arm_images import ArmImages, FailedArm
 from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.resolve import resolve
+from tiltyard_images import ImageBuilder
+from tiltyard_specs import Trial
 
 
 def build_images(trial: Trial, builder: ImageBuilder, environ: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tiltyard_cluster.arm_images import TRIAL_OUT, ArmImage
-from tiltyard_cluster.plan import PlannedRun
+from tiltyard_cluster.plan import PlannedRun, run_timeout
 from tiltyard_cluster.providers import run_upstreams
 from tiltyard_cluster.treatment import with_treatment
 from tiltyard_gateway.config import Upstream
@@ -36,7 +36,7 @@ class JobFactory:
         spec = self.trial.spec
         question = self.trial.question(run.question)
         arm = self.trial.arm(run.arm)
-        agent = self.variant(run.agent).under(arm)
+        agent = self.trial.agent(run.agent).under(arm)
         in_run = spec.setup_scope == "run"
         return Job(
             identity=RunIdentity(
@@ -57,7 +57,7 @@ class JobFactory:
             bounds=Bounds(
                 cpus=spec.limits.cpus, memory=spec.limits.memory, pids=spec.limits.pids, disk=spec.limits.disk
             ),
-            timeout=question.timeout or agent.timeout or spec.defaults.timeout,
+            timeout=run_timeout(self.trial, question, agent),
             output_limit=spec.limits.output,
             trial_env=dict(arm.env) | trial_env(run),
             setup=arm.setup if in_run else (),
@@ -69,10 +69,6 @@ class JobFactory:
             images=image.facts,
             versions=image.versions,
         )
-
-    def variant(self, name: str) -> AgentVariant:
-        """The agent variant of a run."""
-        return next(agent for agent in self.trial.agents if agent.name == name)
 
     def _task(self, question: Question, arm: Arm, agent: AgentVariant) -> AgentTask:
         solution = self.trial.folder / question.solution if question.solution else None

@@ -55,3 +55,8 @@ def is_record(key: str) -> bool:
 def record_keys(keys: Iterable[str]) -> list[str]:
     """The records among some keys, in a stable order."""
     return sorted(key for key in keys if is_record(key))
+
+
+def attempt_keys(keys: Iterable[str]) -> list[str]:
+    """The records of earlier attempts among some keys, in a stable order."""
+    return sorted(key for key in keys if key.startswith(RUNS) and key.endswith("/" + ATTEMPT))

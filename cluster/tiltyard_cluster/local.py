@@ -1,6 +1,7 @@
 """Runs blocks on this machine: one thread and one slot for each run at a time."""
 
 import queue
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Self
 from tiltyard_cluster.events import Listener, RunStarted
 from tiltyard_cluster.executor import Finished, OpenRun
 from tiltyard_cluster.publish import Publisher
+from tiltyard_cluster.staging import begin
 from tiltyard_runner.attempt import execute
 from tiltyard_runner.job import Place
 from tiltyard_runner.slot import Slot
@@ -129,13 +131,12 @@ class LocalExecutor:
         planned = run.planned
         label = f"{planned.question} {planned.arm} {planned.agent} #{planned.rep}"
         self._listen(RunStarted(planned.run_id, label, attempt))
-        folder = self._staging / f"{planned.run_id}.{attempt}"
-        folder.mkdir(parents=True)
+        folder = begin(self._staging, planned, attempt).folder
         record = execute(run.job, attempt, place, folder)
         final = record.outcome not in _UNSETTLED or (last and record.outcome is Outcome.INFRA)
         if final:
             self._publisher.final(planned, record, folder)
         else:
             self._publisher.earlier(planned, record, folder)
-        folder.rmdir()
+        shutil.rmtree(folder)
         return record, final

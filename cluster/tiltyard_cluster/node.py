@@ -1,10 +1,9 @@
 """This machine as a place for runs: its engine, images, gateway and slots."""
 
-import shutil
 import socket
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import docker
@@ -79,10 +78,10 @@ class LocalNode:
         )
         open_runs = []
         for run in left:
-            image = images.get(run, self._jobs.variant(run.agent))
+            image = images.get(run, self._trial.agent(run.agent))
             attempt = self._publisher.next_attempt(run)
             if isinstance(image, FailedArm):
-                variant = self._jobs.variant(run.agent).under(self._trial.arm(run.arm))
+                variant = self._trial.agent(run.agent).under(self._trial.arm(run.arm))
                 record_failed_setup(
                     self._publisher, self._trial, run, variant, image, attempt, self._options.listen
                 )
@@ -98,7 +97,8 @@ class LocalNode:
         stop = threading.Event()
         with ExitStack() as stack:
             self._staging.mkdir(parents=True, exist_ok=True)
-            stack.callback(shutil.rmtree, self._staging, ignore_errors=True)
+            # An attempt that could not be published stays in it, for the next start to save.
+            stack.callback(_remove_if_empty, self._staging)
             gateway = stack.enter_context(GatewayProcess(self._gateway_config(stack)))
             forwarder = self._builder.forwarder()
             owner, setup_lock = Owner.current(), threading.Lock()
@@ -146,3 +146,8 @@ class LocalNode:
 
     def _note(self, text: str) -> None:
         self._options.listen(Note(text))
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()

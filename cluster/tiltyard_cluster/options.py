@@ -9,7 +9,7 @@ from tiltyard_cluster.events import Event, Listener
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Where mirrors of repositories, locks and build logs lie: TILTYARD_CACHE, else the user's cache folder."""
+    """Where mirrors of repos, locks and build logs lie: TILTYARD_CACHE, else the user's cache folder."""
     if "TILTYARD_CACHE" in environ:
         return Path(environ["TILTYARD_CACHE"]).absolute()
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tiltyard"

@@ -1,7 +1,7 @@
 """The plan: every run of a trial in execution order, each with an id that hashes what determines it.
 
-Order and ids come from hashes alone, never from a random generator, so that they are the same on every machine
-and with every Python version, and stay the same for what is left when a part is selected.
+Order and ids come from hashes alone, never from a random generator, so that they are the same on every
+machine and with every Python version, and stay the same for what is left when a part is selected.
 """
 
 import hashlib
@@ -9,14 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from tiltyard_cluster.content import file_digest, folder_digest
-from tiltyard_specs import AgentVariant, Arm, Question, Trial
+from tiltyard_specs import AgentVariant, Arm, Question, Trial, TrialSpec
 from tiltyard_specs.canonical import canonical_json, content_id
+from tiltyard_specs.variants import expand
 
 SEMANTICS = 1
 """Raised when a run of the same spec would mean something else."""
-_NOT_CONTENT = {"keys_from"}
-"""Where a key comes from does not change what a run means."""
+_NOT_AGENT = {"keys_from", "timeout"}
+_NOT_ARM = {"keys_from", "factors", "parallel_setup", "repos", "overlay"}
+_NOT_QUESTION = {"repo", "timeout", "solution", "hidden"}
+"""Keys that do not change what a run means (where a key comes from, labels for reports, the order of setups),
+and those for which something else stands: a commit, a digest, the timeout in force."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +31,7 @@ class PlannedRun:
 
     run_id: str
     position: int
-    """Place in the order, from 0."""
+    """Place in the order of the whole spec, from 0; a selection leaves gaps."""
     block: str
     capability: str | None
     question: str
@@ -59,55 +65,67 @@ class _Block:
     rep: int
 
 
-def make_plan(trial: Trial, commits: Mapping[str, str]) -> Plan:
+def make_plan(trial: Trial, commits: Mapping[str, str], script: str | None = None) -> Plan:
     """Lay out every run of a trial.
 
     Args:
         trial: The trial, with its selection.
         commits: The resolved commit of each repo, by name.
+        script: Digest of the model script that answers instead of a provider. Its runs are other runs.
     """
-    contents = _Contents(trial, commits)
-    runs: list[PlannedRun] = []
-    for block in sorted(_blocks(trial), key=lambda block: _block_order(trial.seed, block)):
-        block_id = content_id(_block_key(block), length=12)
-        for arm in sorted(trial.spec.arms, key=lambda arm: _hash(trial.seed, block_id, arm.name)):
-            run_id = content_id(contents.of(block, arm), length=32)
-            runs.append(
-                PlannedRun(
-                    run_id,
-                    len(runs),
-                    block_id,
-                    block.capability,
-                    block.question,
-                    arm.name,
-                    block.agent,
-                    block.rep,
-                )
-            )
-    plan_id = content_id(
-        {"trial": trial.spec.name, "seed": trial.seed, "runs": [run.run_id for run in runs]}, length=32
-    )
+    contents = _Contents(trial, commits, script)
+    runs = [
+        _planned(position, block, arm, content_id(contents.of(block, arm), length=32))
+        for position, (block, arm) in enumerate(_order(trial))
+        if contents.has(block, arm)
+    ]
+    return plan_of(trial, runs)
+
+
+def plan_of(trial: Trial, runs: Sequence[PlannedRun]) -> Plan:
+    """The plan that consists of these runs."""
+    ids = [run.run_id for run in runs]
+    plan_id = content_id({"trial": trial.spec.name, "seed": trial.seed, "runs": ids}, length=32)
     return Plan(plan_id=plan_id, trial=trial.spec.name, seed=trial.seed, runs=tuple(runs))
 
 
+def _order(trial: Trial) -> Iterator[tuple[_Block, str]]:
+    """Every run of the whole spec: a selection changes neither the order nor the places of what is left."""
+    blocks = sorted(_blocks(trial), key=lambda block: _block_order(trial.seed, block))
+    for block in blocks:
+        names = [arm.name for arm in trial.whole.arms]
+        for name in sorted(names, key=lambda name: _hash(trial.seed, _block_id(block), name)):
+            yield block, name
+
+
 def _blocks(trial: Trial) -> Iterator[_Block]:
+    agents = [variant.name for agent in trial.whole.agents for variant in expand(agent)]
     for rep in range(1, trial.spec.defaults.reps + 1):
-        for capability, question in placements(trial):
-            for agent in trial.agents:
-                yield _Block(capability, question, agent.name, rep)
+        for capability, question in placements(trial.whole):
+            for agent in agents:
+                yield _Block(capability, question, agent, rep)
 
 
-def placements(trial: Trial) -> Sequence[tuple[str | None, str]]:
+def _planned(position: int, block: _Block, arm: str, run_id: str) -> PlannedRun:
+    return PlannedRun(
+        run_id,
+        position,
+        _block_id(block),
+        block.capability,
+        block.question,
+        arm,
+        block.agent,
+        block.rep,
+    )
+
+
+def placements(spec: TrialSpec) -> Sequence[tuple[str | None, str]]:
     """Each question with each capability that it stands in; None for one that stands in none."""
-    known = [question.id for question in trial.spec.questions]
     pairs: list[tuple[str | None, str]] = [
-        (capability.id, question)
-        for capability in trial.spec.capabilities
-        for question in capability.questions
-        if question in known
+        (capability.id, question) for capability in spec.capabilities for question in capability.questions
     ]
     placed = {question for _, question in pairs}
-    return pairs + [(None, question) for question in known if question not in placed]
+    return pairs + [(None, question.id) for question in spec.questions if question.id not in placed]
 
 
 def _block_order(seed: int, block: _Block) -> tuple[int, str]:
@@ -119,41 +137,62 @@ def _block_key(block: _Block) -> list[object]:
     return [block.capability, block.question, block.agent, block.rep]
 
 
+def _block_id(block: _Block) -> str:
+    return content_id(_block_key(block), length=12)
+
+
 def _hash(seed: int, *parts: str) -> str:
     return hashlib.sha256("\0".join([str(seed), *parts]).encode()).hexdigest()
 
 
 class _Contents:
-    """What determines a run, as plain data; files by their digests."""
+    """What determines a run, as plain data; files by their digests.
 
-    def __init__(self, trial: Trial, commits: Mapping[str, str]) -> None:
+    Values that a spec leaves at their default are left out, so that a key that a later version adds changes
+    no id. Whoever changes the meaning of a default raises SEMANTICS.
+    """
+
+    def __init__(self, trial: Trial, commits: Mapping[str, str], script: str | None) -> None:
         self._trial = trial
         self._commits = commits
+        self._script = script
         self._arms = {arm.name: self._arm(arm) for arm in trial.spec.arms}
         self._questions = {question.id: self._question(question) for question in trial.spec.questions}
-        self._agents = {agent.name: self._agent(agent) for agent in trial.agents}
+        self._agents = {agent.name: _data(agent, _NOT_AGENT) for agent in trial.agents}
+        self._common = self._of_all()
 
-    def of(self, block: _Block, arm: Arm) -> dict[str, Any]:
-        spec = self._trial.spec
-        question = self._trial.question(block.question)
-        return {
-            "semantics": SEMANTICS,
-            "trial": spec.name,
+    def has(self, block: _Block, arm: str) -> bool:
+        """Whether the run is selected."""
+        return arm in self._arms and block.question in self._questions and block.agent in self._agents
+
+    def of(self, block: _Block, arm_name: str) -> dict[str, Any]:
+        arm = self._trial.arm(arm_name)
+        question, agent = self._trial.question(block.question), self._trial.agent(block.agent)
+        return self._common | {
             "capability": block.capability,
             "commit": self._commit(question, arm),
             "question": self._questions[block.question],
+            "solution": self._solution(question, agent.under(arm)),
             "agent": self._agents[block.agent],
             "arm": self._arms[arm.name],
             "rep": block.rep,
-            "limits": spec.limits.model_dump(mode="json"),
-            "timeout": spec.defaults.timeout,
+            "timeout": run_timeout(self._trial, question, agent),
+        }
+
+    def _of_all(self) -> dict[str, Any]:
+        spec = self._trial.spec
+        return {
+            "semantics": SEMANTICS,
+            "script": self._script,
+            "trial": spec.name,
+            "limits": _data(spec.limits),
             "prompt_suffix": spec.defaults.prompt_suffix,
             "claim": spec.defaults.claim,
             "network": spec.model_dump(mode="json")["network"],
             "history": spec.history,
             "setup_scope": spec.setup_scope,
             "protect": sorted(spec.protect),
-            "gateway": spec.gateway.model_dump(mode="json", exclude=_NOT_CONTENT),
+            "gateway": _data(spec.gateway, {"keys_from"}),
         }
 
     def _commit(self, question: Question, arm: Arm) -> str | None:
@@ -161,24 +200,28 @@ class _Contents:
         return None if repo is None else self._commits[repo]
 
     def _arm(self, arm: Arm) -> dict[str, Any]:
-        data = arm.model_dump(mode="json", exclude=_NOT_CONTENT)
-        data["overlay"] = folder_digest(self._trial.folder / arm.overlay) if arm.overlay else None
-        return data
+        overlay = folder_digest(self._trial.folder / arm.overlay) if arm.overlay else None
+        return _data(arm, _NOT_ARM) | {"overlay": overlay}
 
     def _question(self, question: Question) -> dict[str, Any]:
-        data = question.model_dump(mode="json", exclude={"solution", "repo"})
-        data["hidden"] = {
-            path: file_digest(self._trial.folder / source) for path, source in question.hidden.items()
-        }
-        uses_solution = question.solution and any(agent.kind == "oracle" for agent in self._trial.agents)
-        if uses_solution:
-            data["solution"] = file_digest(self._trial.folder / str(question.solution))
-        return data
+        folder = self._trial.folder
+        hidden = {path: file_digest(folder / source) for path, source in question.hidden.items()}
+        return _data(question, _NOT_QUESTION) | {"hidden": hidden}
 
-    @staticmethod
-    def _agent(agent: AgentVariant) -> dict[str, Any]:
-        data: dict[str, Any] = agent.model_dump(mode="json", exclude=_NOT_CONTENT)
-        return data
+    def _solution(self, question: Question, agent: AgentVariant) -> str | None:
+        if question.solution is None or agent.kind != "oracle":
+            return None
+        return file_digest(self._trial.folder / question.solution)
+
+
+def _data(model: BaseModel, left_out: set[str] | None = None) -> dict[str, Any]:
+    data: dict[str, Any] = model.model_dump(mode="json", exclude=left_out, exclude_defaults=True)
+    return data
+
+
+def run_timeout(trial: Trial, question: Question, agent: AgentVariant) -> float:
+    """Seconds that the agent has: the question's own limit, else the agent's, else the trial's."""
+    return question.timeout or agent.timeout or trial.spec.defaults.timeout
 
 
 def arm_repo(question: Question, arm: Arm) -> str | None:

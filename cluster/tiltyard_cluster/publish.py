@@ -1,10 +1,15 @@
-"""Turns a finished attempt into results. The write of run.json, the last one, makes a run done."""
+"""Turns a finished attempt into results. The write of run.json, the last one, makes a run done.
+
+What an attempt came to is first written down in its staging folder, under the name that it will have. From
+there on a killed driver loses nothing: the next start carries the same steps out again, to the same end.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 from tiltyard_cluster.layout import ATTEMPT, RECORD, SUPERSEDED, attempt_key, run_key
 from tiltyard_cluster.plan import PlannedRun
+from tiltyard_cluster.staging import write_down
 from tiltyard_cluster.store import Store
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.record import RunRecord, parse_record
@@ -13,28 +18,44 @@ _FILES = ("prompt.txt", "raw.out", "raw.err", "calls.jsonl", "patch.diff", "veri
 
 
 class Publisher:
-    """Writes attempts and records of one trial into a store."""
+    """Writes attempts and records of one trial into a store.
+
+    Args:
+        store: Where they go.
+        read_only: Look, and move nothing.
+    """
 
     def __init__(self, store: Store, *, read_only: bool = False) -> None:
         self.store = store
         self._read_only = read_only
 
     def done(self, run: PlannedRun) -> RunRecord | None:
-        """The run's record, or None when it is not done. A record of an older spec is moved out of the way.
+        """The run's record, or None when it is not done.
+
+        A record of an older spec is moved out of the way, and comes back when the spec does.
 
         Raises:
             DataError: There is a record that cannot be read.
         """
-        key = f"{run_key(run)}/{RECORD}"
-        text = self.store.get(key)
-        if text is None:
-            return None
-        record = parse_record(text, key)
-        if record.run_id == run.run_id:
+        place = run_key(run)
+        record = self._read(place)
+        if record is not None and record.run_id == run.run_id:
             return record
-        if not self._read_only:
-            self.store.move(run_key(run), f"{SUPERSEDED}/{record.run_id}")
-        return None
+        if record is not None and not self._read_only:
+            self.store.move(place, f"{SUPERSEDED}/{record.run_id}")
+        return self._brought_back(run)
+
+    def _brought_back(self, run: PlannedRun) -> RunRecord | None:
+        earlier = f"{SUPERSEDED}/{run.run_id}"
+        record = self._read(earlier)
+        if record is not None and not self._read_only:
+            self.store.move(earlier, run_key(run))
+        return record
+
+    def _read(self, place: str) -> RunRecord | None:
+        key = f"{place}/{RECORD}"
+        text = self.store.get(key)
+        return None if text is None else parse_record(text, key)
 
     def next_attempt(self, run: PlannedRun) -> int:
         """The ordinal of the attempt that comes next: one more than any that left a trace."""
@@ -43,20 +64,51 @@ class Publisher:
         return max((int(number) for number in numbers if number.isdigit()), default=0) + 1
 
     def earlier(self, run: PlannedRun, record: RunRecord, folder: Path) -> None:
-        """Keep an attempt that did not settle its run: its spend is never lost."""
+        """Keep an attempt that did not settle its run: its spend is never lost.
+
+        Args:
+            run: The run.
+            record: What the attempt came to.
+            folder: Its staging folder; its files go into the store.
+        """
+        text = record.to_json().encode()
+        write_down(folder, ATTEMPT, text)
         place = attempt_key(run_key(run), record.attempt)
         self._take_files(place, folder)
-        self.store.put(f"{place}/{ATTEMPT}", record.to_json().encode())
+        self.store.put(f"{place}/{ATTEMPT}", text)
 
-    def final(self, run: PlannedRun, record: RunRecord, folder: Path) -> None:
+    def final(self, run: PlannedRun, record: RunRecord, folder: Path | None = None) -> None:
         """Settle a run.
+
+        Args:
+            run: The run.
+            record: What it came to.
+            folder: The staging folder of its attempt; None where no attempt began.
 
         Raises:
             DataError: Somebody else has settled it meanwhile.
         """
         place = run_key(run)
-        self._take_files(place, folder)
-        if not self.store.put_if_absent(f"{place}/{RECORD}", record.to_json().encode()):
+        if self.store.get(f"{place}/{RECORD}") is not None:
+            raise DataError(f"{place}/{RECORD} exists already: is another tiltyard writing to this folder?")
+        # A start that was killed while it reopened this run may have left files of its earlier attempt.
+        self._remove_files(place)
+        if folder is not None:
+            write_down(folder, RECORD, record.to_json().encode())
+        self.finish(run, record, folder)
+
+    def finish(self, run: PlannedRun, record: RunRecord, folder: Path | None) -> None:
+        """The second half of `final`, which a later start can carry out for a killed one.
+
+        Raises:
+            DataError: Somebody else has settled the run meanwhile.
+        """
+        place, text = run_key(run), record.to_json().encode()
+        if folder is not None:
+            self._take_files(place, folder)
+        if not self.store.put_if_absent(f"{place}/{RECORD}", text) and (
+            self.store.get(f"{place}/{RECORD}") != text
+        ):
             raise DataError(f"{place}/{RECORD} exists already: is another tiltyard writing to this folder?")
 
     def retire(self, run: PlannedRun, record: RunRecord) -> None:
@@ -69,11 +121,14 @@ class Publisher:
         # In this order a crash in between leaves the run settled and loses nothing.
         self.store.put(f"{target}/{ATTEMPT}", record.to_json().encode())
         self.store.remove(f"{place}/{RECORD}")
-        for name in _FILES:
-            self.store.remove(f"{place}/{name}")
+        self._remove_files(place)
 
     def _copy(self, source: str, target: str) -> None:
         self.store.put(target, b"".join(self.store.stream(source)))
+
+    def _remove_files(self, place: str) -> None:
+        for name in _FILES:
+            self.store.remove(f"{place}/{name}")
 
     def _take_files(self, place: str, folder: Path) -> None:
         for path in _existing(folder):

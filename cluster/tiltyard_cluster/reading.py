@@ -1,12 +1,16 @@
 """Reads a result back: its receipt and its records, and what of it cannot be read."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
-from tiltyard_cluster.layout import RUNS, TRIAL, record_keys
+from tiltyard_cluster.layout import RUNS, TRIAL, attempt_keys, record_keys
 from tiltyard_cluster.store import Store
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.receipt import TrialReceipt, parse_receipt
 from tiltyard_specs.record import RunRecord, parse_record
+
+ParsedT = TypeVar("ParsedT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +19,11 @@ class ReadResult:
 
     receipt: TrialReceipt | None
     records: tuple[RunRecord, ...]
+    """Of settled runs."""
+    attempts: tuple[RunRecord, ...] = ()
+    """Of attempts that settled nothing, or whose run was opened again: their spend counts."""
     problems: tuple[str, ...] = ()
-    """One sentence for each record that could not be read."""
+    """One sentence for each file that could not be read, and for records of another plan."""
 
 
 def read_result(store: Store, name: str) -> ReadResult:
@@ -29,15 +36,62 @@ def read_result(store: Store, name: str) -> ReadResult:
     Raises:
         DataError: There is no trial in it.
     """
-    text = store.get(TRIAL)
-    keys = record_keys(store.list(RUNS))
-    if text is None and not keys:
+    reader = _Reader(store)
+    keys = list(store.list(RUNS))
+    receipt = next(reader.read([TRIAL], parse_receipt), None)
+    if receipt is None and not record_keys(keys) and not reader.problems:
         raise DataError(f"{name} holds no trial: there is neither {TRIAL} nor a record under {RUNS}")
-    records: list[RunRecord] = []
-    problems: list[str] = []
-    for key in keys:
-        try:
-            records.append(parse_record(store.get(key) or b"", key))
-        except DataError as error:
-            problems.append(str(error))
-    return ReadResult(parse_receipt(text, TRIAL) if text else None, tuple(records), tuple(problems))
+    records = _of_plan(receipt, tuple(reader.read(record_keys(keys), parse_record)), reader.problems)
+    attempts = tuple(_unsettled(reader.read(attempt_keys(keys), parse_record), records))
+    return ReadResult(receipt, records, attempts, tuple(reader.problems))
+
+
+def read_attempts(store: Store, settled: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
+    """The attempts beside the settled ones.
+
+    Raises:
+        DataError: One cannot be read.
+    """
+    keys = attempt_keys(store.list(RUNS))
+    return tuple(_unsettled((parse_record(store.get(key) or b"", key) for key in keys), settled))
+
+
+def _of_plan(
+    receipt: TrialReceipt | None, records: tuple[RunRecord, ...], problems: list[str]
+) -> tuple[RunRecord, ...]:
+    """The records of the runs that the receipt expects; of a question that left the spec one may remain."""
+    if receipt is None or not receipt.order:
+        return records
+    order = frozenset(receipt.order)
+    inside = tuple(record for record in records if record.run_id in order)
+    if outside := len(records) - len(inside):
+        problems.append(
+            f"left out {outside} records of runs that {TRIAL} does not list: the spec has changed"
+        )
+    return inside
+
+
+def _unsettled(attempts: Iterable[RunRecord], settled: Iterable[RunRecord]) -> Iterator[RunRecord]:
+    # A driver that was killed while it opened a run again leaves the same attempt twice.
+    known = {(record.run_id, record.attempt) for record in settled}
+    return (record for record in attempts if (record.run_id, record.attempt) not in known)
+
+
+class _Reader:
+    """Parses what it can, and remembers what it cannot."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.problems: list[str] = []
+
+    def read(self, keys: Iterable[str], parse: Callable[[bytes, str], ParsedT]) -> Iterator[ParsedT]:
+        """The objects that can be read; absent ones are left out."""
+        for key in keys:
+            try:
+                text = self._store.get(key)
+                if text is not None:
+                    yield parse(text, key)
+            except DataError as error:
+                self.problems.append(str(error))
+            except OSError as error:
+                self.problems.append(f"{key} cannot be read: {error.strerror}")

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from tiltyard_cluster.arm_images import ArmImages
+from tiltyard_cluster.asked import asked_for
 from tiltyard_cluster.layout import SUPERSEDED, TRIAL
 from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.resolve import Resolved
@@ -20,28 +21,40 @@ def write_receipt(
     engine: EngineFacts,
     options: RunOptions,
 ) -> None:
-    """Write trial.json. One of another plan is kept under `superseded/`."""
+    """Write trial.json. One that lists runs that the spec no longer has is kept under `superseded/`."""
     text = store.get(TRIAL)
     earlier = parse_receipt(text, TRIAL) if text else None
-    if text and earlier and earlier.plan_id != resolved.plan.plan_id:
+    receipt = _receipt(trial, resolved, images, engine, options, earlier)
+    if text and earlier and not set(earlier.order) <= set(receipt.order):
         store.put(f"{SUPERSEDED}/trial-{earlier.plan_id}.json", text)
+    store.put(TRIAL, receipt.to_json().encode())
+
+
+def _receipt(
+    trial: Trial,
+    resolved: Resolved,
+    images: ArmImages,
+    engine: EngineFacts,
+    options: RunOptions,
+    earlier: TrialReceipt | None,
+) -> TrialReceipt:
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    plan, spec = resolved.plan, trial.spec
-    receipt = TrialReceipt(
-        trial=spec.name,
+    plan = asked_for(trial, resolved, earlier)
+    return TrialReceipt(
+        trial=trial.spec.name,
         plan_id=plan.plan_id,
         seed=plan.seed,
-        spec=spec.model_dump(mode="json"),
+        spec=trial.whole.model_dump(mode="json"),
         order=tuple(run.run_id for run in plan.runs),
         runs_expected=len(plan.runs),
-        repos=_repos(trial, resolved),
+        selection=trial.selection,
+        repos=(earlier.repos if earlier else {}) | _repos(trial, resolved),
         images=(earlier.images if earlier else {}) | images.all_facts(),
-        versions=images.all_versions(),
+        versions=(earlier.versions if earlier else {}) | images.all_versions(),
         engine=EngineFact(version=engine.version, platform=engine.platform, api_version=engine.api),
         policy=_policy(trial, options),
         started_at=earlier.started_at if earlier else now,
     )
-    store.put(TRIAL, receipt.to_json().encode())
 
 
 def _repos(trial: Trial, resolved: Resolved) -> dict[str, RepoFact]:

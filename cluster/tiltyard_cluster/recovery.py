@@ -1,42 +1,70 @@
-"""Saves what a killed driver left in its staging folder: calls that were paid for are never lost."""
+"""Finishes what a killed driver left in its staging folder: calls that were paid for are never lost."""
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from tiltyard_cluster.plan import PlannedRun
+from tiltyard_cluster.layout import ATTEMPT, RECORD
 from tiltyard_cluster.publish import Publisher
+from tiltyard_cluster.staging import Begun, left_behind
+from tiltyard_gateway.config import RunMeter
 from tiltyard_specs.calls import Call
+from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
-from tiltyard_specs.record import RunRecord, Spend
-from tiltyard_specs.usage import total_usage
+from tiltyard_specs.record import RunRecord, Spend, parse_record
+
+_FREE = frozenset({"free", "refused"})
 
 
-def recover(staging: Path, runs: Mapping[str, PlannedRun], trial: str, publisher: Publisher) -> int:
-    """Turn attempts that were under way into attempt records, where they had made calls; remove the rest.
+def recover(staging: Path, trial: str, publisher: Publisher) -> int:
+    """Settle the attempts that were under way when a driver was killed.
+
+    One that had come to a record is published as it was about to be. One that had only made calls becomes an
+    attempt record with their spend. The rest is removed.
+
+    Args:
+        staging: The staging folder, which may be missing.
+        trial: Name of the trial.
+        publisher: Where attempts go.
 
     Returns:
         How many attempts were kept.
     """
     kept = 0
-    for folder in sorted(staging.glob("*.*")):
-        run_id, _, number = folder.name.rpartition(".")
-        planned = runs.get(run_id)
-        calls = _calls(folder / "calls.jsonl")
-        if planned is not None and calls:
-            record = _record(planned, trial, int(number), calls)
-            publisher.earlier(planned, record, folder)
-            kept += 1
-        shutil.rmtree(folder, ignore_errors=True)
+    for folder, begun in left_behind(staging):
+        kept += begun is not None and _settle(begun, trial, publisher)
+        shutil.rmtree(folder)
     return kept
 
 
-def _calls(path: Path) -> list[Call]:
+def _settle(begun: Begun, trial: str, publisher: Publisher) -> bool:
+    if (text := begun.written_down(RECORD)) is not None:
+        _finish(begun, parse_record(text, str(begun.folder / RECORD)), publisher)
+        return True
+    if (text := begun.written_down(ATTEMPT)) is not None:
+        publisher.earlier(begun.run, parse_record(text, str(begun.folder / ATTEMPT)), begun.folder)
+        return True
+    calls = _calls(begun.folder / "calls.jsonl")
+    if all(call.outcome in _FREE for call in calls):
+        return False
+    publisher.earlier(begun.run, _broken_off(begun, trial, calls), begun.folder)
+    return True
+
+
+def _finish(begun: Begun, record: RunRecord, publisher: Publisher) -> None:
+    try:
+        publisher.finish(begun.run, record, begun.folder)
+    except DataError:
+        # Settled in another way meanwhile, by hand or by another machine: its spend still counts.
+        publisher.earlier(begun.run, record, begun.folder)
+
+
+def _calls(path: Path) -> tuple[Call, ...]:
     if not path.exists():
-        return []
-    return list(_valid(path.read_text(encoding="utf-8", errors="replace").splitlines()))
+        return ()
+    return tuple(_valid(path.read_text(encoding="utf-8", errors="replace").splitlines()))
 
 
 def _valid(lines: Iterable[str]) -> Iterable[Call]:
@@ -48,10 +76,9 @@ def _valid(lines: Iterable[str]) -> Iterable[Call]:
             continue
 
 
-def _record(run: PlannedRun, trial: str, attempt: int, calls: list[Call]) -> RunRecord:
-    usage = total_usage([call.usage for call in calls if call.usage is not None])
-    costs = [call.cost_usd for call in calls if call.cost_usd is not None]
-    spend = Spend(usage=usage, cost_usd=sum(costs) if costs else None, calls=len(calls))
+def _broken_off(begun: Begun, trial: str, calls: tuple[Call, ...]) -> RunRecord:
+    run, meter = begun.run, RunMeter(calls)
+    billable = sum(call.outcome not in _FREE for call in calls)
     return RunRecord(
         run_id=run.run_id,
         trial=trial,
@@ -60,11 +87,11 @@ def _record(run: PlannedRun, trial: str, attempt: int, calls: list[Call]) -> Run
         arm=run.arm,
         agent=run.agent,
         rep=run.rep,
-        attempt=attempt,
+        attempt=begun.attempt,
         outcome=Outcome.INFRA,
         reason="the process that drove the trial ended before this attempt did",
-        usage=usage,
-        metered=spend,
+        usage=meter.usage,
+        metered=Spend(usage=meter.usage, cost_usd=meter.cost_usd, calls=billable),
         seconds=0.0,
         started_at=calls[0].started_at,
         node="",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltyard_cluster.content import file_digest
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import Plan, PlannedRun, arm_repo, make_plan
 from tiltyard_cluster.publish import Publisher
@@ -19,6 +20,13 @@ class Resolved:
     plan: Plan
     checkouts: Mapping[str | None, Checkout | None]
     """By repo name; None is the empty workspace of questions without a repo."""
+    script: str | None = None
+    """Digest of the model script, where one answers."""
+
+    @property
+    def commits(self) -> dict[str, str]:
+        """The commit of each repo, by name."""
+        return {name: found.commit for name, found in self.checkouts.items() if name and found}
 
 
 def resolve(trial: Trial, options: RunOptions) -> Resolved:
@@ -28,12 +36,9 @@ def resolve(trial: Trial, options: RunOptions) -> Resolved:
     checkouts: dict[str | None, Checkout | None] = {}
     for name in sorted(used, key=str):
         checkouts[name] = None if name is None else _checkout(trial, repos, name)
-    commits = {
-        name: checkout.commit
-        for name, checkout in checkouts.items()
-        if name is not None and checkout is not None
-    }
-    return Resolved(make_plan(trial, commits), checkouts)
+    script = file_digest(options.model_script) if options.model_script else None
+    commits = {name: found.commit for name, found in checkouts.items() if name and found}
+    return Resolved(make_plan(trial, commits, script), checkouts, script)
 
 
 def _checkout(trial: Trial, repos: Repos, name: str) -> Checkout:
@@ -57,13 +62,19 @@ def progress(plan: Plan, publisher: Publisher) -> Progress:
     return Progress(done, tuple(run for run in plan.runs if run.run_id not in done))
 
 
+def without_failed(plan: Plan, before: Progress) -> Progress:
+    """What is done when every run whose outcome does not count is open again."""
+    done = {run_id: record for run_id, record in before.done.items() if record.outcome.counted}
+    return Progress(done, tuple(run for run in plan.runs if run.run_id not in done))
+
+
 def retire_failed(plan: Plan, before: Progress, publisher: Publisher) -> Progress:
     """Open again every run whose outcome does not count."""
-    again = {run_id for run_id, record in before.done.items() if not record.outcome.counted}
-    for run in plan.runs:
-        if run.run_id in again:
+    after = without_failed(plan, before)
+    for run in after.left:
+        if run.run_id in before.done:
             publisher.retire(run, before.done[run.run_id])
-    return progress(plan, publisher)
+    return after
 
 
 def default_out(path: Path) -> Path:

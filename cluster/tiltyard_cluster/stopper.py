@@ -16,8 +16,8 @@ class Stopper:
         self.asked = 0
         """How often the user has asked."""
 
-    def attach(self, cancel: Callable[[bool], None] | None) -> None:
-        """From now on `cancel(now)` carries requests out; None while there is nothing to finish."""
+    def attach(self, cancel: Callable[[bool], None]) -> None:
+        """From now on `cancel(now)` carries requests out."""
         self._cancel = cancel
 
     def request(self) -> None:
@@ -28,5 +28,7 @@ class Stopper:
         """
         self.asked += 1
         if self._cancel is None:
-            raise InterruptedTrialError("interrupted before the first run; nothing was spent")
+            raise InterruptedTrialError(
+                "interrupted before a run began: nothing was spent, and finished runs are kept"
+            )
         self._cancel(self.asked > 1)

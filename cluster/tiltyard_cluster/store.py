@@ -1,11 +1,12 @@
 """Where results lie. One narrow interface; a folder here, S3 beside it later."""
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Protocol
 
 from tiltyard_specs.errors import DataError, UnavailableError
@@ -86,7 +87,7 @@ class FolderStore:
         return cls(root)
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
-        """See `Store`. A hard link fails where the name exists, which makes the test and the write one step."""
+        """See `Store`. A hard link fails where the name exists: test and write are one step."""
         path = self._path(key)
         temporary = self._write(path, data)
         try:
@@ -108,7 +109,14 @@ class FolderStore:
         """See `Store`."""
         target = self._path(key)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(path, target)
+        _sync(path)
+        try:
+            path.replace(target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            self._copy_over(path, target)
+        _sync(target.parent)
 
     def get(self, key: str) -> bytes | None:
         """See `Store`."""
@@ -125,43 +133,82 @@ class FolderStore:
 
     def list(self, prefix: str) -> Iterator[str]:
         """See `Store`."""
-        top = self.root / PurePosixPath(prefix).parent if not prefix.endswith("/") else self.root / prefix
-        for folder, _, files in os.walk(top):
+        top = self.root / prefix.rpartition("/")[0]
+        for folder, folders, files in os.walk(top, onerror=_unless_missing):
+            if Path(folder) == self.root:
+                # Keys never begin with a dot: such folders are a driver's own.
+                folders[:] = [name for name in folders if not name.startswith(".")]
+                files = [name for name in files if not name.startswith(".")]  # noqa: PLW2901
             for name in files:
                 key = Path(folder, name).relative_to(self.root).as_posix()
                 if key.startswith(prefix) and not name.startswith(_TEMPORARY):
                     yield key
 
     def move(self, source: str, target: str) -> None:
-        """See `Store`."""
+        """See `Store`. One rename where the target is new, so that a kill leaves no half of it."""
+        before, after = self._path(source), self._path(target)
+        if before.is_dir() and not after.exists():
+            after.parent.mkdir(parents=True, exist_ok=True)
+            before.rename(after)
+            return
         for key in list(self.list(source + "/")):
             self.put_file(target + key.removeprefix(source), self._path(key))
         with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(self._path(source))
+            shutil.rmtree(before)
 
     def remove(self, key: str) -> None:
         """See `Store`."""
         self._path(key).unlink(missing_ok=True)
+
+    def remove_leftovers(self) -> None:
+        """Remove what killed puts have left. Only for who alone writes to this folder."""
+        for folder, _, files in os.walk(self.root):
+            for name in files:
+                if name.startswith(_TEMPORARY):
+                    Path(folder, name).unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         return self.root / key
 
     @staticmethod
     def _write(path: Path, data: bytes) -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
+        with _temporary(path) as file:
             file.write(data)
+        return Path(file.name)
+
+    @staticmethod
+    def _copy_over(source: Path, target: Path) -> None:
+        with source.open("rb") as reader, _temporary(target) as writer:
+            shutil.copyfileobj(reader, writer, _CHUNK)
+        Path(writer.name).replace(target)
+        source.unlink()
+
+
+@contextlib.contextmanager
+def _temporary(path: Path) -> Iterator["tempfile._TemporaryFileWrapper[bytes]"]:
+    """A new file beside `path`, on the disk when the block ends; removed when the block fails."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(prefix=_TEMPORARY, dir=path.parent, delete=False) as file:
+        try:
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes files private; results are for whoever may read the folder.
-        Path(name).chmod(0o644)
-        return Path(name)
+            # Temporary files are made private; results are for whoever may read the folder.
+            os.fchmod(file.fileno(), 0o644)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
 
 
-def _sync(folder: Path) -> None:
-    """Make a rename in `folder` survive a power failure."""
-    handle = os.open(folder, os.O_RDONLY)
+def _unless_missing(error: OSError) -> None:
+    """A folder that cannot be read is an error: its records must not seem to be missing."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error
+
+
+def _sync(path: Path) -> None:
+    """Make a file's content, or a rename in a folder, survive a power failure."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

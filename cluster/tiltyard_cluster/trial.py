@@ -1,8 +1,8 @@
 """Runs a whole trial on this machine: the public `run_trial`, and `preview_trial`, which spends nothing."""
 
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.readiness import require_ready
+from tiltyard_cluster.reading import read_attempts
 from tiltyard_cluster.recovery import recover
-from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed
+from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed, without_failed
 from tiltyard_cluster.stopper import Stopper
 from tiltyard_cluster.store import FolderStore
 from tiltyard_images import connect
@@ -61,10 +62,10 @@ class TrialResult:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Of `tiltyard run`: wrong answers are results, not errors."""
+        """Of `tiltyard run`: wrong answers are results; runs left for want of budget are not."""
         if self.interrupted:
             return ExitCode.INTERRUPTED
-        return ExitCode.UNHEALTHY if self.unhealthy else ExitCode.OK
+        return ExitCode.OK if self.complete and not self.unhealthy else ExitCode.UNHEALTHY
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,10 @@ def preview_trial(trial: Trial, out: Path, options: RunOptions | None = None) ->
     """Lay a trial out and see what is done already, without an engine and without spending anything."""
     options = options or RunOptions()
     resolved = resolve(trial, options)
-    publisher = Publisher(FolderStore(out), read_only=True)
-    return Preview(resolved.plan, progress(resolved.plan, publisher))
+    there = progress(resolved.plan, Publisher(FolderStore(out), read_only=True))
+    if options.retry_failed:
+        there = without_failed(resolved.plan, there)
+    return Preview(resolved.plan, there)
 
 
 def run_trial(
@@ -98,7 +101,8 @@ def run_trial(
         All settled runs. Wrong answers, timeouts and failed setups are results, not exceptions.
 
     Raises:
-        UnavailableError: No engine, a missing key, a setting that cannot be enforced, a folder in use or not writable.
+        UnavailableError: No engine, a missing key, a setting that cannot be enforced, or a folder that is in
+            use or not writable.
         DataError: A repo or a record that cannot be read.
         InterruptedTrialError: The user stopped it before the first run.
     """
@@ -126,6 +130,7 @@ class _Start:
         with ExitStack() as stack:
             store = FolderStore.create(self._out)
             stack.enter_context(_only_one(self._out))
+            store.remove_leftovers()
             publisher = Publisher(store)
             client = connect()
             if removed := reap(client):
@@ -133,31 +138,29 @@ class _Start:
             resolved = resolve(self._trial, self._options)
             before = self._before(resolved, publisher)
             self._options.listen(Planned(len(resolved.plan.runs), tuple(before.done.values())))
-            if before.left:
+            self._stopped = self._budget_spent()
+            if before.left and not self._stopped:
                 node = LocalNode(client, self._trial, resolved, self._out / STAGING, publisher, self._options)
                 self._run_on(node, before.left)
             after = progress(resolved.plan, publisher)
             return self._result(resolved.plan, after)
 
     def _before(self, resolved: Resolved, publisher: Publisher) -> Progress:
-        runs = {run.run_id: run for run in resolved.plan.runs}
-        if kept := recover(self._out / STAGING, runs, self._trial.spec.name, publisher):
-            self._note(f"kept the spend of {kept} attempts that a killed start had left unfinished")
+        if kept := recover(self._out / STAGING, self._trial.spec.name, publisher):
+            self._note(f"saved {kept} attempts that a killed start had left unfinished")
         before = progress(resolved.plan, publisher)
         if self._options.retry_failed:
             before = retire_failed(resolved.plan, before, publisher)
-        for record in before.done.values():
+        for record in (*before.done.values(), *read_attempts(publisher.store, before.done.values())):
             self._spending.add(record)
         return before
 
     def _run_on(self, node: LocalNode, left: Sequence[PlannedRun]) -> None:
         open_runs = node.prepare(left)
         with node.executor() as executor:
+            # Attached to the end: an interrupt while slots are taken down must not break that off.
             self._stopper.attach(lambda now: executor.cancel(now=now))
-            try:
-                self._drive(executor, open_runs)
-            finally:
-                self._stopper.attach(None)
+            self._drive(executor, open_runs)
 
     def _drive(self, executor: Executor, open_runs: Sequence[OpenRun]) -> None:
         for block in _blocks(open_runs):
@@ -165,10 +168,13 @@ class _Start:
         for finished in executor.results():
             self._spending.add(finished.record)
             self._options.listen(AttemptEnded(finished.record, finished.final))
-            spent = self._spending.exhausted()
-            if spent and self._stopped is None:
-                self._stopped = f"the budget is spent: {spent}"
+            if self._stopped is None and (spent := self._budget_spent()):
+                self._stopped = spent
                 executor.cancel(now=False)
+
+    def _budget_spent(self) -> str | None:
+        spent = self._spending.exhausted()
+        return f"the budget is spent: {spent}" if spent else None
 
     def _result(self, plan: Plan, after: Progress) -> TrialResult:
         records = tuple(after.done[run.run_id] for run in plan.runs if run.run_id in after.done)
@@ -187,7 +193,9 @@ def _blocks(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:
     return list(groups.values())
 
 
-def _only_one(out: Path) -> FileLock:
+@contextmanager
+def _only_one(out: Path) -> Iterator[None]:
+    """Keeps every other process away from the results folder."""
     lock = FileLock(out / _LOCK, timeout=0)
     try:
         lock.acquire()
@@ -195,5 +203,7 @@ def _only_one(out: Path) -> FileLock:
         raise UnavailableError(
             f"another tiltyard is running a trial in {out}; wait for it, or choose another folder with --out"
         ) from None
-    lock.release()
-    return lock
+    try:
+        yield
+    finally:
+        lock.release()

@@ -10,7 +10,7 @@ from tiltyard_cli.options import ModelScript, SpecFile
 def check(spec: SpecFile, model_script: ModelScript = None) -> None:
     """Check a spec: every problem at once, nothing is run.
 
-    Exit code 65 means that the spec is wrong; 69 that it is right but this machine lacks a key, an engine or an image.
+    Exit code 65 means that the spec is wrong; 69 that it is right but this machine lacks a key or an engine.
     """
     from tiltyard_cluster.readiness import require_ready  # noqa: PLC0415
     from tiltyard_specs import load_trial, select  # noqa: PLC0415

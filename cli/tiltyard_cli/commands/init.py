@@ -12,9 +12,8 @@ def init(
     ),
 ) -> None:
     """Write a commented example spec."""
-    from tiltyard_specs.example import example_spec  # noqa: PLC0415
-
     from tiltyard_specs import UsageError  # noqa: PLC0415
+    from tiltyard_specs.example import example_spec  # noqa: PLC0415
 
     if path.suffix not in {".yaml", ".yml", ".toml"}:
         raise UsageError(f'a spec is a .yaml or .toml file, got "{path}"')

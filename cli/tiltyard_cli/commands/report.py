@@ -1,6 +1,5 @@
 """`tiltyard report`: from records to what a person decides from."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -30,21 +29,14 @@ def report(
     analysed = analyse(
         [record.to_data() for record in result.records],
         receipt=receipt,
-        baseline=baseline or _baseline(receipt),
+        baseline=baseline,
         questions=tuple(question or ()),
         agents=tuple(agent or ()),
         confidence=confidence,
+        attempts=[record.to_data() for record in result.attempts],
     )
     typer.echo(render_json(analysed) if as_json else render_markdown(analysed))
     if result.problems:
         from tiltyard_specs.exit_codes import ExitCode  # noqa: PLC0415
 
         raise typer.Exit(int(ExitCode.DATA))
-
-
-def _baseline(receipt: dict[str, object] | None) -> str | None:
-    """The baseline that the spec names, or its first arm."""
-    spec = json.loads(json.dumps((receipt or {}).get("spec") or {}))
-    named = (spec.get("defaults") or {}).get("baseline")
-    arms = [arm["name"] for arm in spec.get("arms") or []]
-    return named or (arms[0] if arms else None)

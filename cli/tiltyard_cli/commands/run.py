@@ -33,8 +33,9 @@ def run(  # noqa: PLR0913  # one parameter for each option
 ) -> None:
     """Run a trial; started again, it goes on where it stopped.
 
-    A run is done when its record stands in the results folder; it is never run twice. Wrong answers are results:
-    the exit code is 0 when every run is recorded, and 3 when a setup failed or a treatment was not delivered.
+    A run is done when its record stands in the results folder; it is never run twice. Wrong answers are
+    results: the exit code is 0 when every run is recorded, and 3 when a setup failed, a treatment was not
+    delivered, or the budget left runs over.
     """
     from tiltyard_cluster import RunOptions, preview_trial  # noqa: PLC0415
     from tiltyard_cluster.resolve import default_out  # noqa: PLC0415
@@ -56,25 +57,25 @@ def run(  # noqa: PLR0913  # one parameter for each option
 def _show(preview: "Preview", folder: Path) -> None:
     runs = preview.plan.runs
     done = preview.progress.done
-    for planned in runs:
+    for number, planned in enumerate(runs, start=1):
         state = f"done, {done[planned.run_id].outcome}" if planned.run_id in done else "to run"
         where = f"{planned.capability}+{planned.question}" if planned.capability else planned.question
-        typer.echo(
-            f"{planned.position + 1:>4}  {where}  {planned.arm}  {planned.agent}  #{planned.rep}  {state}"
-        )
+        typer.echo(f"{number:>4}  {where}  {planned.arm}  {planned.agent}  #{planned.rep}  {state}")
     typer.echo(
         f"{len(runs)} runs, {len(done)} done, {len(preview.progress.left)} to run; results go to {folder}"
     )
 
 
 def _close(result: "TrialResult", folder: Path) -> None:
+    from tiltyard_cli.progress import one_line  # noqa: PLC0415
+
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(result.outcomes.items()))
     typer.echo(
         f"{len(result.records)} of {len(result.plan.runs)} runs recorded in {folder}: {outcomes or 'none'}"
     )
     if result.unhealthy:
-        reasons = {record.reason for record in result.records if record.outcome.unhealthy}
-        typer.echo(f"UNHEALTHY: {'; '.join(sorted(str(reason) for reason in reasons)[:3])}")
+        reasons = {str(record.reason) for record in result.records if record.outcome.unhealthy}
+        typer.echo(f"UNHEALTHY: {'; '.join(one_line(reason) for reason in sorted(reasons)[:3])}")
     if result.stopped:
         typer.echo(f"{result.stopped}. To go on: tiltyard {shlex.join(sys.argv[1:])}")
     typer.echo(f"Report: tiltyard report {shlex.quote(str(folder))}")

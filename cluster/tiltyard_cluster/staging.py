@@ -1,0 +1,57 @@
+"""The folder of an attempt under way, and what a later start needs to know to finish a killed one."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tiltyard_cluster.plan import PlannedRun
+
+_BEGUN = "begun.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An attempt that has a staging folder."""
+
+    run: PlannedRun
+    attempt: int
+    folder: Path
+
+    def written_down(self, name: str) -> bytes | None:
+        """The record that the attempt came to, where it got that far."""
+        path = self.folder / name
+        return path.read_bytes() if path.exists() else None
+
+
+def begin(staging: Path, run: PlannedRun, attempt: int) -> Begun:
+    """Make the folder of an attempt. It says whose it is, because a later start may plan other runs."""
+    folder = staging / f"{run.run_id}.{attempt}"
+    folder.mkdir(parents=True)
+    begun = Begun(run, attempt, folder)
+    write_down(folder, _BEGUN, json.dumps({"run": asdict(run), "attempt": attempt}).encode())
+    return begun
+
+
+def left_behind(staging: Path) -> list[tuple[Path, Begun | None]]:
+    """The folders in a staging folder; None for one that was killed before it said whose it is."""
+    folders = sorted(path for path in staging.glob("*") if path.is_dir())
+    return [(folder, _read(folder)) for folder in folders]
+
+
+def _read(folder: Path) -> Begun | None:
+    try:
+        data = json.loads((folder / _BEGUN).read_bytes())
+        return Begun(PlannedRun(**data["run"]), int(data["attempt"]), folder)
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_down(folder: Path, name: str, text: bytes) -> None:
+    """Write a small file whole or not at all."""
+    temporary = folder / f".{name}"
+    with temporary.open("wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(folder / name)
