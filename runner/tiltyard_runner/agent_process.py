@@ -1,9 +1,12 @@
 """Runs the agent's command in its container, watches the limits, and ends it for certain."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import docker.errors
 
 from tiltyard_runner.container import AGENT_UID, Container, State
 from tiltyard_runner.job import Job, Place
@@ -11,7 +14,11 @@ from tiltyard_runner.output import Drain, OutputFiles
 
 _GRACE = 5.0
 _TICK = 0.25
+_POLL_FIRST = 0.005
+_ASK_INTERVAL = 1.0
 _DISK_INTERVAL = 1.0
+_LINGER = 1.0
+"""Seconds that a child which holds the output open may still add to it after the agent has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,38 +113,48 @@ class Watch:
         self._wait(process, drain, deadline=began + self._job.timeout)
         seconds = time.monotonic() - began
         code = process.exit_code()
+        self._container.end()
         state = self._container.state()
-        if state.running:
-            self._container.kill()
-            state = self._container.state()
+        self._check_disk()
         if not drain.wait(_GRACE):
             return AgentEnd(exit_code=code, seconds=seconds, broken="the output stream did not end")
         return self._end(code, state, seconds, files, drain.error)
 
     def _wait(self, process: Process, drain: Drain, *, deadline: float) -> None:
-        while not drain.wait(_TICK):
+        pause, asked = _POLL_FIRST, time.monotonic()
+        while True:
+            silent = drain.wait(_TICK)
             if self._place.stop.is_set():
                 self._cancelled = True
                 return
+            # The exit code decides: a child may hold the output open, and an agent may close its own.
+            if silent or time.monotonic() - asked > _ASK_INTERVAL:
+                asked = time.monotonic()
+                if process.exit_code() is not None:
+                    drain.wait(_LINGER)
+                    return
             if time.monotonic() > deadline:
                 self._timed_out = True
                 self._interrupt(process, drain)
                 return
-            if self._over_disk() or process_ended(process, drain):
+            if time.monotonic() - self._disk_checked > _DISK_INTERVAL and self._check_disk():
                 return
+            if silent:
+                time.sleep(pause)
+                pause = min(2 * pause, _TICK)
 
     def _interrupt(self, process: Process, drain: Drain) -> None:
         # Some CLIs print their usage when they get SIGINT; they have a short grace for it.
-        process.interrupt()
+        # The engine may refuse a further process to an agent that used up its pids: it is killed next anyway.
+        with suppress(docker.errors.APIError):
+            process.interrupt()
         drain.wait(_GRACE)
 
-    def _over_disk(self) -> bool:
-        now = time.monotonic()
-        if now - self._disk_checked < _DISK_INTERVAL:
-            return False
-        self._disk_checked = now
+    def _check_disk(self) -> bool:
+        """Whether more was written than the run may; asked at the end too, however short the run."""
+        self._disk_checked = time.monotonic()
         size = self._container.layer_bytes()
-        if size is None or size <= self._job.bounds.disk:
+        if size is None or size < self._job.bounds.disk:
             return False
         self._disk_bytes = size
         return True
@@ -146,6 +163,8 @@ class Watch:
         self, code: int | None, state: State, seconds: float, files: OutputFiles, error: Exception | None
     ) -> AgentEnd:
         broken = state.error or (f"the engine's output stream broke: {error}" if error else "")
+        if not broken and not self._place.slot.alive():
+            broken = "the slot's way to the meter broke during the run"
         return AgentEnd(
             exit_code=code,
             seconds=seconds,
@@ -156,11 +175,6 @@ class Watch:
             dropped=files.dropped,
             broken=broken or None,
         )
-
-
-def process_ended(process: Process, drain: Drain) -> bool:
-    """Whether the agent has ended though a child of it still holds the output open."""
-    return isinstance(process, ExecProcess) and process.exit_code() is not None and not drain.wait(_GRACE)
 
 
 def output_files(folder: Path, job: Job) -> OutputFiles:

@@ -60,8 +60,8 @@ class _Attempt:
         self._metering: Metering | None = None
 
     def run(self) -> RunRecord:
-        (self._folder / "prompt.txt").write_text(self._job.task.prompt, encoding="utf-8")
         try:
+            (self._folder / "prompt.txt").write_text(self._job.task.prompt, encoding="utf-8")
             return self._record(self._through_the_container())
         except SetupError as error:
             outcome = Outcome.CANCELLED if self._place.stop.is_set() else Outcome.SETUP_FAILED
@@ -137,8 +137,10 @@ class _Attempt:
             timed_out=end.timed_out,
         )
         result = self._adapter.parse(output)
-        wanted = not (end.cancelled or end.broken) and (job.task.edits or job.key.verify is not None)
-        found = grade(self._place, job, container, self._folder) if wanted else Grade()
+        wanted = job.task.edits or job.key.verify is not None
+        # What passed the disk limit is not carried anywhere: the machine's own disk is at stake.
+        lost = end.cancelled or end.broken or end.disk_bytes is not None
+        found = grade(self._place, job, container, self._folder) if wanted and not lost else Grade()
         return Ran(end=end, result=result, grade=found, meter=meter)
 
     def _score(self, answer: str | None) -> tuple[Score | None, str | None]:
@@ -164,7 +166,6 @@ class _Attempt:
             missing=tuple(missing),
             must_be_metered=self._adapter.provider is not None,
             metered_calls=sum(call.outcome not in _FREE for call in ran.meter.calls),
-            edits=job.task.edits,
         )
         outcome, reason = decide(facts)
         return build_record(

@@ -2,19 +2,28 @@
 
 import io
 import tarfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from types import TracebackType
 from typing import Any, Self
 
 import docker
+import docker.errors
 
+from tiltyard_runner.errors import InfraError
 from tiltyard_runner.reaper import remove
+from tiltyard_runner.seccomp import profile
 
 AGENT_UID = 1000
 ROOT_UID = 0
 HOME = "/home/agent"
 WORKSPACE = "/workspace"
+_END_SECONDS = 30
+_CODE_SECONDS = 10.0
+_POLL_FIRST, _POLL_LAST = 0.005, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +104,15 @@ class Container:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # Errors here must not turn a graded run into an infra loss: the reaper gets what stays.
-        try:
+        with suppress(docker.errors.DockerException, OSError):
             remove(self._client, self.id)
-        except docker.errors.DockerException:
-            if error is None:
-                return
-        except OSError:
-            return
 
     def _host_config(self) -> dict[str, Any]:
         plan = self._plan
         options: dict[str, Any] = {
             "network_mode": plan.network,
             "cap_drop": ["ALL"],
-            "security_opt": ["no-new-privileges:true"],
+            "security_opt": ["no-new-privileges:true", f"seccomp={profile()}"],
             "init": True,
             "log_config": {"Type": "none", "Config": {}},
             "binds": list(plan.binds),
@@ -150,6 +154,15 @@ class Container:
             if error.status_code not in {404, 409}:
                 raise
 
+    def end(self) -> None:
+        """Kill everything that runs in the container; nothing of it runs when this returns."""
+        self.kill()
+        self._client.api.wait(self.id, timeout=_END_SECONDS)
+
+    def leave_network(self, network: str) -> None:
+        """Cut a running container off from a network."""
+        self._client.api.disconnect_container_from_network(self.id, network)
+
     def state(self) -> State:
         """How it stands now."""
         state = self._client.api.inspect_container(self.id)["State"]
@@ -168,12 +181,13 @@ class Container:
 
     def put(self, files: Iterable[FileToPut]) -> None:
         """Write files into the container's file system, running or not."""
+        members = [(member, content) for file in files for member, content in _members(file)]
+        if not members:
+            return
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
-            for file in files:
-                for folder in _own_folders(file):
-                    archive.addfile(folder)
-                archive.addfile(_member(file), io.BytesIO(file.content))
+            for member, content in members:
+                archive.addfile(member, io.BytesIO(content))
         self._client.api.put_archive(self.id, "/", buffer.getvalue())
 
     def put_archive(self, path: str, chunks: Iterable[bytes]) -> None:
@@ -214,7 +228,7 @@ class Exec:
         self._id = exec_id
 
     def stream(self) -> Iterator[tuple[bytes | None, bytes | None]]:
-        """Start it; its output as (stdout, stderr) chunks. A child may hold it open after the process ended."""
+        """Start it; its output as (stdout, stderr) chunks. A child may hold it open after the end."""
         stream: Iterator[tuple[bytes | None, bytes | None]] = self._client.api.exec_start(
             self._id, stream=True, demux=True
         )
@@ -223,28 +237,38 @@ class Exec:
     def output(self) -> tuple[int, bytes]:
         """Start it and wait: exit code and combined output."""
         out: bytes = self._client.api.exec_start(self._id)
-        return self.exit_code() or 0, out
+        return self.final_code(), out
 
     def exit_code(self) -> int | None:
         """None while it runs."""
-        code: int | None = self._client.api.exec_inspect(self._id)["ExitCode"]
+        found = self._client.api.exec_inspect(self._id)
+        code: int | None = found["ExitCode"]
+        return None if found["Running"] else code
+
+    def final_code(self) -> int:
+        """The exit code of a process whose output has ended; the engine may learn it a little later."""
+        pause, deadline = _POLL_FIRST, time.monotonic() + _CODE_SECONDS
+        while (code := self.exit_code()) is None:
+            if time.monotonic() > deadline:
+                raise InfraError("the engine does not say how a process ended whose output has ended")
+            time.sleep(pause)
+            pause = min(2 * pause, _POLL_LAST)
         return code
 
 
-def _member(file: FileToPut) -> tarfile.TarInfo:
-    info = tarfile.TarInfo(file.path.lstrip("/"))
-    info.size = len(file.content)
-    info.mode = file.mode
-    info.uid = info.gid = file.uid
+def _members(file: FileToPut) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    """A file and the folders it needs in HOME: the engine would make missing ones as root's."""
+    path = PurePosixPath(file.path)
+    if path.is_relative_to(HOME):
+        for folder in reversed([parent for parent in path.parents if str(parent).startswith(f"{HOME}/")]):
+            yield _member(str(folder), tarfile.DIRTYPE, 0o755, file.uid), b""
+    member = _member(file.path, tarfile.REGTYPE, file.mode, file.uid)
+    member.size = len(file.content)
+    yield member, file.content
+
+
+def _member(path: str, kind: bytes, mode: int, uid: int) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(path.lstrip("/"))
+    info.type, info.mode = kind, mode
+    info.uid = info.gid = uid
     return info
-
-
-def _own_folders(file: FileToPut) -> Iterator[tarfile.TarInfo]:
-    """The folders of a file in HOME: the engine would make missing ones as root, where the CLI cannot write."""
-    parts = file.path.removeprefix(HOME + "/").split("/") if file.path.startswith(HOME + "/") else []
-    for depth in range(1, len(parts)):
-        info = tarfile.TarInfo("/".join([HOME.lstrip("/"), *parts[:depth]]))
-        info.type = tarfile.DIRTYPE
-        info.mode = 0o755
-        info.uid = info.gid = file.uid
-        yield info

@@ -135,7 +135,9 @@ def _error(result: AgentResult) -> AgentErrorFact | None:
     error = result.error
     if error is None:
         return None
-    return AgentErrorFact.model_validate({"class": error.kind, "status": error.status, "message": error.message})
+    return AgentErrorFact.model_validate(
+        {"class": error.kind, "status": error.status, "message": error.message}
+    )
 
 
 def _warnings(ran: Ran | None) -> tuple[str, ...]:
@@ -148,6 +150,10 @@ def _warnings(ran: Ran | None) -> tuple[str, ...]:
         warnings.append("the kernel ended a child process at the memory limit")
     if ran.meter.incomplete:
         warnings.append(f"the usage of {ran.meter.incomplete} model calls is not fully known")
+    if ran.meter.journal_error:
+        warnings.append(f"calls.jsonl is not complete: {ran.meter.journal_error}")
+    if ran.meter.unrecorded:
+        warnings.append(f"{ran.meter.unrecorded} refused or free requests were not recorded one by one")
     if not ran.result.complete:
         warnings.append("the agent's own account of the run is incomplete")
     return tuple(warnings)

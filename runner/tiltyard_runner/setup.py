@@ -3,12 +3,11 @@
 import threading
 from pathlib import Path
 
+from tiltyard_runner.command import CommandEnd, CommandPlan, run_command
 from tiltyard_runner.container import Container
 from tiltyard_runner.errors import SetupError
 from tiltyard_runner.job import Job
-from tiltyard_runner.output import Drain, OutputFiles
 
-_TICK = 0.25
 _TAIL = 500
 
 
@@ -26,23 +25,18 @@ def run_setup(container: Container, job: Job, *, user: int, log: Path, stop: thr
         SetupError: A command failed, or took longer than the run's own timeout.
     """
     for command in job.setup:
-        _run_one(container, job, command, user=user, log=log, stop=stop)
+        plan = CommandPlan(command, user, job.trial_env, job.timeout, job.output_limit, disk=job.bounds.disk)
+        end = run_command(container, plan, log=log, stop=stop)
+        if end.exit_code != 0:
+            tail = log.read_bytes()[-_TAIL:].decode(errors="replace").strip()
+            raise SetupError(f"setup command {command!r} {_how(end, job.timeout)}: {tail}")
 
 
-def _run_one(
-    container: Container, job: Job, command: str, *, user: int, log: Path, stop: threading.Event
-) -> None:
-    process = container.run(["sh", "-c", command], user=user, env=job.trial_env)
-    with OutputFiles(log, log, job.output_limit) as files:
-        drain = Drain(process.stream(), files)
-        drain.start()
-        waited = 0.0
-        # A setup may leave a service running that holds the output open: the exit code decides.
-        while not drain.wait(_TICK) and process.exit_code() is None:
-            waited += _TICK
-            if stop.is_set() or waited > job.timeout:
-                raise SetupError(f"setup command {command!r} did not end within {job.timeout:g} s")
-    code = process.exit_code()
-    if code:
-        tail = log.read_bytes()[-_TAIL:].decode(errors="replace").strip()
-        raise SetupError(f"setup command {command!r} ended with exit code {code}: {tail}")
+def _how(end: CommandEnd, timeout: float) -> str:
+    if end.stopped:
+        return "was stopped by the user"
+    if end.timed_out:
+        return f"did not end within {timeout:g} s"
+    if end.disk_bytes is not None:
+        return f"passed the disk limit: {end.disk_bytes} bytes were written"
+    return f"ended with exit code {end.exit_code}"

@@ -1,7 +1,7 @@
 """A slot: the sealed network in which runs happen one after the other.
 
-One small forwarder container holds the network namespace and the way to the meter; a run's container joins it.
-The agent sees the meter at 127.0.0.1 and nothing else, and can neither reach the forwarder nor its socket.
+One small forwarder container holds the network namespace and the way to the meter; a run's container joins
+it. The agent sees the meter at 127.0.0.1 and nothing else; forwarder and socket are out of its reach.
 """
 
 from pathlib import Path
@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 import docker
+import docker.errors
 
 from tiltyard_runner.container import Bounds, Container, ContainerPlan
 from tiltyard_runner.owner import Owner
@@ -35,6 +36,8 @@ class Slot:
         sealed: bool,
     ) -> None:
         self.name = name
+        self.sealed = sealed
+        """Whether runs here reach nothing but the meter."""
         self._client = client
         self._plan = ContainerPlan(
             image=image,
@@ -59,7 +62,7 @@ class Slot:
 
     def network(self) -> str:
         """The network mode of a run's container; a forwarder that died is replaced first."""
-        if self._forwarder is None or not self._alive(self._forwarder):
+        if not self.alive():
             # Never restarted in place: a new start would get a new namespace under the old id.
             self._close()
             self._open()
@@ -81,9 +84,9 @@ class Slot:
             self._forwarder.__exit__(None, None, None)
             self._forwarder = None
 
-    @staticmethod
-    def _alive(forwarder: Container) -> bool:
+    def alive(self) -> bool:
+        """Whether the forwarder runs. A run that outlived it had no way to its model."""
         try:
-            return forwarder.state().running
+            return self._forwarder is not None and self._forwarder.state().running
         except docker.errors.NotFound:
             return False

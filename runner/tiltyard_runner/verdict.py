@@ -6,10 +6,12 @@ from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentResult
 from tiltyard_runner.grading.grade import Grade
 from tiltyard_specs.outcomes import Outcome
-from tiltyard_specs.record import Score
+from tiltyard_specs.record import Score, VerifyResult
 
 _RETRYABLE = frozenset({401, 402, 403, 404, 408, 429})
 _SERVER_ERROR = 500
+_FILE_TOO_BIG = 128 + 25
+"""Ended by SIGXFSZ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,6 @@ class Facts:
     must_be_metered: bool
     metered_calls: int
     """Calls that a provider answered."""
-    edits: bool
 
 
 def decide(facts: Facts) -> tuple[Outcome, str | None]:
@@ -56,16 +57,23 @@ def _void(facts: Facts) -> tuple[Outcome, str] | None:
 
 
 def _ended_by_force(facts: Facts) -> tuple[Outcome, str] | None:
-    end = facts.end
+    end, error = facts.end, facts.result.error
     if end.disk_bytes is not None:
         return Outcome.LIMIT, f"disk limit: the run had written {end.disk_bytes} bytes"
+    if facts.grade.overrun is not None:
+        return Outcome.LIMIT, facts.grade.overrun
     if end.timed_out:
         return Outcome.TIMEOUT, f"ended after {end.seconds:.0f} s"
-    if end.oom_killed and end.exit_code:
-        return Outcome.LIMIT, "memory limit: the kernel ended a process of the run"
-    error = facts.result.error
     if error is not None and error.kind == "limit":
         return Outcome.LIMIT, error.message
+    return _ended_by_kernel(end)
+
+
+def _ended_by_kernel(end: AgentEnd) -> tuple[Outcome, str] | None:
+    if end.oom_killed and end.exit_code:
+        return Outcome.LIMIT, "memory limit: the kernel ended a process of the run"
+    if end.exit_code == _FILE_TOO_BIG:
+        return Outcome.LIMIT, "disk limit: the kernel ended the agent at a file that passed it"
     return None
 
 
@@ -91,8 +99,7 @@ def _graded(facts: Facts) -> tuple[Outcome, str | None]:
         # A change task is judged by its verify command, whatever the agent said or did not say.
         if verify.passed:
             return Outcome.PASSED, None
-        how = "did not end in time" if verify.timed_out else f"ended with exit code {verify.exit_code}"
-        return Outcome.FAILED, f"verify {how}"
+        return Outcome.FAILED, f"verify {_how_verify_ended(verify)}"
     return _by_key(facts)
 
 
@@ -117,3 +124,13 @@ def _how_it_ended(facts: Facts) -> str:
     code = facts.end.exit_code
     message = f" ({facts.result.error.message})" if facts.result.error else ""
     return f"ended with exit code {code}{message}" if code is not None else f"did not end{message}"
+
+
+def _how_verify_ended(verify: VerifyResult) -> str:
+    if verify.timed_out:
+        return "did not end in time"
+    return (
+        "was ended at the disk limit"
+        if verify.exit_code is None
+        else f"ended with exit code {verify.exit_code}"
+    )

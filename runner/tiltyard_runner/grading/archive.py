@@ -1,7 +1,7 @@
 """Carries the agent's working tree into a pristine container as one tar stream, made harmless on the way.
 
-Nothing is unpacked on the host. Ownership, modes and times are set anew; the agent's `.git`, device files,
-fifos and sockets stay behind; nothing can be written through a symbolic link.
+Nothing is unpacked on the host. Ownership, modes and times are set anew; any `.git` stays behind, and so does
+what git cannot hold: device files, fifos, sockets. Nothing can be written through a symbolic link.
 """
 
 import io
@@ -42,14 +42,14 @@ class TreeArchive:
 
     def __init__(self, chunks: Iterable[bytes], *, folder: str, uid: int) -> None:
         self._reader = tarfile.open(  # noqa: SIM115  # a stream without end of its own
-            fileobj=ChunkReader(chunks), mode="r|", errors="surrogateescape"
+            fileobj=ChunkReader(chunks), mode="r|", encoding="utf-8", errors="surrogateescape"
         )
         self._folder = folder
         self._uid = uid
         self._links: set[str] = set()
         self._kept: set[str] = set()
         self.left_out: list[str] = []
-        """Paths of what cannot be carried: device files, fifos, sockets."""
+        """Paths of what cannot be carried."""
 
     def chunks(self) -> Iterator[bytes]:
         """The new tar stream."""
@@ -65,18 +65,26 @@ class TreeArchive:
         yield bytes(2 * _BLOCK)
 
     def _passes(self, member: tarfile.TarInfo, name: str) -> bool:
-        parts = PurePosixPath(name).parts
-        if ".git" in parts or any(str(parent) in self._links for parent in PurePosixPath(name).parents):
+        path = PurePosixPath(name)
+        # Git refuses every spelling of `.git`, and a whole tree with it.
+        if any(part.casefold() == ".git" for part in path.parts):
+            return False
+        if any(str(parent) in self._links for parent in path.parents):
+            return False
+        if not self._can_be_held(member, path):
+            self.left_out.append(name)
             return False
         if member.issym():
             self._links.add(name)
-            return True
-        if member.islnk():
-            return _inner(member.linkname) in self._kept
-        if not (member.isreg() or member.isdir()):
-            self.left_out.append(name)
-            return False
         return True
+
+    def _can_be_held(self, member: tarfile.TarInfo, path: PurePosixPath) -> bool:
+        if member.issym():
+            return path.name.casefold() != ".gitmodules"
+        if member.islnk():
+            # The content came with the first name of the file, which may have stayed behind.
+            return _inner(member.linkname) in self._kept
+        return member.isreg() or member.isdir()
 
     def _header(self, member: tarfile.TarInfo, name: str) -> bytes:
         info = tarfile.TarInfo(f"{self._folder}/{name}" if name else self._folder)

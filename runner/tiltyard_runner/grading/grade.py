@@ -1,32 +1,38 @@
 """Grades one run in a pristine container of the same arm image.
 
-The agent's container has ended by then. Its working tree is read from outside as one archive and compared with
-git data that the agent never touched; only then do the hidden files appear, and `verify` runs without network.
+The agent's container has ended by then. Its working tree is read from outside as one archive and compared
+with git data that the agent never touched; only then do the hidden files appear, and `verify` runs without
+network.
 """
 
 import hashlib
 import json
 import tarfile
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pathspec
 
+from tiltyard_runner.command import CommandPlan, run_command
 from tiltyard_runner.container import AGENT_UID, ROOT_UID, WORKSPACE, Container, ContainerPlan, FileToPut
 from tiltyard_runner.errors import GradingError
 from tiltyard_runner.grading.archive import ChunkReader, TreeArchive
 from tiltyard_runner.job import Job, Place
-from tiltyard_runner.output import Drain, OutputFiles
 from tiltyard_runner.setup import run_setup
 from tiltyard_specs.record import PatchFact, VerifyResult
 
 _WORK = "/tmp/tiltyard"  # noqa: S108  # a path in the container
 _SCRIPT = "/tmp/tiltyard-tree.py"  # noqa: S108
 _SCRIPT_SOURCE = Path(__file__).with_name("tree.py")
-_TICK = 0.25
+_OPEN = "bridge"
+_KILLED = 137
+_COMPARE_SECONDS = 600.0
+"""How long the comparison may take at least, however short the run's own timeout."""
+
+
+class _OverrunError(Exception):
+    """The agent left more than its own limits allow to compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +43,12 @@ class Grade:
     tampered: tuple[str, ...] = ()
     verify: VerifyResult | None = None
     warnings: tuple[str, ...] = ()
+    overrun: str | None = None
+    """Why what the agent left is more than can be compared within the run's own limits."""
 
 
 def tree_owner(job: Job) -> int:
-    """Who owns the working tree, and so runs setup and verify: root, without capabilities, unless edits are on."""
+    """Who owns the working tree, and so runs setup and verify: with edits off a root without capabilities."""
     return AGENT_UID if job.task.edits else ROOT_UID
 
 
@@ -68,7 +76,13 @@ def _pristine(place: Place, job: Job) -> ContainerPlan:
         labels=place.owner.labels(trial=job.identity.trial, role="grader", run=job.identity.run_id),
         bounds=job.bounds,
         user=ROOT_UID,
+        network=_setup_network(place, job),
     )
+
+
+def _setup_network(place: Place, job: Job) -> str:
+    """Setup gets here the network that it had in the run; verify never has one."""
+    return _OPEN if job.setup and not place.slot.sealed else "none"
 
 
 class _Session:
@@ -88,14 +102,21 @@ class _Session:
             self._bring(agent)
         self._pristine.start()
         if job.setup:
-            run_setup(
-                self._pristine, job, user=self._owner, log=self._folder / "verify.log", stop=self._place.stop
-            )
-        patch, tampered = self._compare() if job.task.edits else (None, ())
+            self._setup()
+        try:
+            patch, tampered = self._compare() if job.task.edits else (None, ())
+        except _OverrunError as error:
+            return Grade(overrun=str(error), warnings=tuple(self._warnings))
         verify = None
         if job.key.verify is not None and not tampered:
             verify = self._verify(job.key.verify)
         return Grade(patch=patch, tampered=tampered, verify=verify, warnings=tuple(self._warnings))
+
+    def _setup(self) -> None:
+        log = self._folder / "verify.log"
+        run_setup(self._pristine, self._job, user=self._owner, log=log, stop=self._place.stop)
+        if _setup_network(self._place, self._job) == _OPEN:
+            self._pristine.leave_network(_OPEN)
 
     def _bring(self, agent: Container) -> None:
         archive = TreeArchive(agent.get_archive(WORKSPACE), folder="tiltyard/new", uid=self._owner)
@@ -106,7 +127,8 @@ class _Session:
         if archive.left_out:
             names = ", ".join(_printable(name) for name in archive.left_out[:5])
             self._warnings.append(
-                f"{len(archive.left_out)} device files, fifos or sockets were left out: {names}"
+                f"{len(archive.left_out)} paths that git cannot hold (fifos, sockets, device files) "
+                f"were left out: {names}"
             )
 
     def _compare(self) -> tuple[PatchFact, tuple[str, ...]]:
@@ -132,48 +154,46 @@ class _Session:
         return digest.hexdigest(), size
 
     def _script(self, *arguments: str) -> Any:
-        argv = ["python3", "-I", _SCRIPT, *arguments]
+        argv = ["timeout", "--signal=KILL", f"{self._patience():.0f}", "python3", "-I", _SCRIPT, *arguments]
         code, output = self._pristine.run(argv, user=self._owner, workdir="/").output()
         text = output.decode(errors="replace")
-        if code:
-            raise GradingError(f"comparing the trees failed with exit code {code}: {text.strip()[-500:]}")
-        return json.loads(text)
+        if code == 0:
+            return json.loads(text)
+        if self._pristine.state().oom_killed:
+            raise _OverrunError("memory limit: what the agent left is too big to be compared")
+        if code == _KILLED:
+            raise _OverrunError(f"what the agent left could not be compared within {self._patience():.0f} s")
+        raise GradingError(f"comparing the trees failed with exit code {code}: {text.strip()[-500:]}")
+
+    def _patience(self) -> float:
+        return max(self._job.timeout, _COMPARE_SECONDS)
 
     def _verify(self, command: str) -> VerifyResult:
-        hidden = self._job.key.hidden
+        job = self._job
+        hidden = job.key.hidden
         self._script("adopt", _WORK, *hidden)
         self._pristine.put(
             FileToPut(f"{WORKSPACE}/{path}", body, uid=self._owner) for path, body in hidden.items()
         )
-        argv = ("sh", "-c", command)
-        process = self._pristine.run(argv, user=self._owner, env=self._job.trial_env)
-        began = time.monotonic()
-        log = self._folder / "verify.log"
-        with OutputFiles(log, log, self._job.output_limit) as files:
-            drain = Drain(process.stream(), files)
-            drain.start()
-            timed_out = not self._ended(drain, process.exit_code, began + self._job.timeout)
-        code = None if timed_out else process.exit_code()
+        plan = CommandPlan(
+            command, self._owner, job.trial_env, job.timeout, job.output_limit, disk=job.bounds.disk
+        )
+        end = run_command(self._pristine, plan, log=self._folder / "verify.log", stop=self._place.stop)
+        if end.stopped:
+            raise GradingError("stopped by the user while grading")
+        if end.disk_bytes is not None:
+            self._warnings.append(
+                f"verify was ended at the disk limit: it had written {end.disk_bytes} bytes"
+            )
+        if end.exit_code != 0 and self._pristine.state().oom_killed:
+            self._warnings.append("the kernel ended a process of verify at the memory limit")
         return VerifyResult(
             command=command,
-            exit_code=code,
-            passed=code == 0,
-            seconds=round(time.monotonic() - began, 3),
-            timed_out=timed_out,
+            exit_code=end.exit_code,
+            passed=end.exit_code == 0,
+            seconds=round(end.seconds, 3),
+            timed_out=end.timed_out,
         )
-
-    def _ended(self, drain: Drain, exit_code: Callable[[], int | None], deadline: float) -> bool:
-        """Wait for verify. Its children may hold the output open, so the exit code decides."""
-        while time.monotonic() < deadline:
-            if self._place.stop.is_set():
-                raise GradingError("stopped by the user while grading")
-            if drain.wait(_TICK):
-                if drain.error is not None:
-                    raise GradingError(f"the engine's output stream broke while grading: {drain.error}")
-                return True
-            if exit_code() is not None:
-                return True
-        return False
 
 
 def _printable(name: str) -> str:

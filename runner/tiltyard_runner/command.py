@@ -1,0 +1,95 @@
+"""Sees one command through in a container that runs: setup and verify, bounded in time, output and disk."""
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltyard_runner.container import Container, Exec
+from tiltyard_runner.errors import InfraError
+from tiltyard_runner.output import Drain, OutputFiles
+
+_TICK = 0.25
+_DISK_INTERVAL = 1.0
+_POLL_FIRST = 0.005
+_LINGER = 1.0
+"""Seconds that a child which holds the output open may still add to it after the command has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPlan:
+    """A shell command and what it may use."""
+
+    command: str
+    user: int
+    env: Mapping[str, str]
+    timeout: float
+    output_limit: int
+    disk: int
+    """Bytes that the container's writable layer may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEnd:
+    """How it ended. A command that was given up may still run: remove its container."""
+
+    exit_code: int | None
+    seconds: float
+    timed_out: bool = False
+    stopped: bool = False
+    """The user stopped everything."""
+    disk_bytes: int | None = None
+    """Size of the writable layer when it had passed the limit."""
+
+
+def run_command(container: Container, plan: CommandPlan, *, log: Path, stop: threading.Event) -> CommandEnd:
+    """Run it by `sh -c`, with both its streams in one log.
+
+    Raises:
+        InfraError: The engine's stream broke.
+    """
+    process = container.run(["sh", "-c", plan.command], user=plan.user, env=plan.env)
+    with OutputFiles(log, log, plan.output_limit) as files:
+        drain = Drain(process.stream(), files)
+        drain.start()
+        return _Watch(container, plan, stop).until_end(process, drain)
+
+
+class _Watch:
+    def __init__(self, container: Container, plan: CommandPlan, stop: threading.Event) -> None:
+        self._container = container
+        self._plan = plan
+        self._stop = stop
+        self._began = self._disk_checked = time.monotonic()
+
+    def until_end(self, process: Exec, drain: Drain) -> CommandEnd:
+        pause = _POLL_FIRST
+        while True:
+            silent = drain.wait(_TICK)
+            if drain.error is not None:
+                raise InfraError(f"the engine's output stream broke: {drain.error}")
+            # The exit code decides: a child may hold the output open, and a command may close its own.
+            if (code := process.exit_code()) is not None:
+                drain.wait(_LINGER)
+                return CommandEnd(code, self._elapsed())
+            if (given_up := self._given_up()) is not None:
+                return given_up
+            if silent:
+                time.sleep(pause)
+                pause = min(2 * pause, _TICK)
+
+    def _given_up(self) -> CommandEnd | None:
+        if self._stop.is_set():
+            return CommandEnd(None, self._elapsed(), stopped=True)
+        if self._elapsed() > self._plan.timeout:
+            return CommandEnd(None, self._elapsed(), timed_out=True)
+        if time.monotonic() - self._disk_checked > _DISK_INTERVAL:
+            self._disk_checked = time.monotonic()
+            size = self._container.layer_bytes() or 0
+            if size > self._plan.disk:
+                return CommandEnd(None, self._elapsed(), disk_bytes=size)
+        return None
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._began
