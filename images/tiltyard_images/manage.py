@@ -5,6 +5,7 @@ is the one that their own labels ask for, and untagged stages of our Dockerfiles
 """
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,10 +70,7 @@ class PruneResult:
 
 def list_images(client: docker.DockerClient) -> tuple[ImageInfo, ...]:
     """Return our images, those that stand on others first."""
-    found = client.images.list(filters={"label": f"{LABEL_CREATED_BY}={CREATED_BY}"})
-    sizes = {str(image.id): int(image.attrs["Size"]) for image in found}
-    ours = [_info(image, tag, sizes) for image in found for tag in image.tags if tag == _own_tag(image)]
-    return tuple(sorted(ours, key=lambda image: (_rank(image.layer), image.layer, image.created)))
+    return _ours(_inspect(client, {"label": [f"{LABEL_CREATED_BY}={CREATED_BY}"]}))
 
 
 def prune(
@@ -84,19 +82,21 @@ def prune(
         client: The engine.
         cache_dir: Where builders hold their locks.
         layers: Names of layers to remove, such as `arm`; empty means all.
-        dry_run: Only say what would go; what is in use is not known then.
+        dry_run: Only say what would go; which images have containers is not known then.
     """
-    wanted = [image for image in list_images(client) if not layers or image.layer in layers]
-    if dry_run:
-        return PruneResult(tuple(wanted), (), 0)
+    present = {str(image.id): _fs_layers(image) for image in _inspect(client, {})}
     removed, kept = [], []
-    for image in wanted:
-        reason = _remove(client, image.tag)
+    for image in list_images(client):
+        if layers and image.layer not in layers:
+            continue
+        reason = _stood_on(image.id, present) or (None if dry_run else _remove(client, image.tag))
         if reason is None:
             removed.append(image)
+            present.pop(image.id, None)
         else:
             kept.append((image, reason))
-    return PruneResult(tuple(removed), tuple(kept), _remove_stages(client, cache_dir / "locks"))
+    stages = 0 if dry_run else _remove_stages(client, cache_dir.resolve() / "locks")
+    return PruneResult(tuple(removed), tuple(kept), stages)
 
 
 def sweep_builds(client: docker.DockerClient, cache_dir: Path) -> tuple[str, ...]:
@@ -115,6 +115,35 @@ def sweep_builds(client: docker.DockerClient, cache_dir: Path) -> tuple[str, ...
                 continue
             gone.append(str(container.name))
     return tuple(gone)
+
+
+def _inspect(client: docker.DockerClient, filters: dict[str, list[str]]) -> list[EngineImage]:
+    """Return images with all that the engine knows; one that is removed meanwhile is left out."""
+    found = []
+    for row in client.api.images(filters=filters):
+        with suppress(ImageNotFound):
+            found.append(client.images.get(row["Id"]))
+    return found
+
+
+def _ours(found: list[EngineImage]) -> tuple[ImageInfo, ...]:
+    sizes = {str(image.id): int(image.attrs["Size"]) for image in found}
+    ours = [_info(image, tag, sizes) for image in found for tag in image.tags if tag == _own_tag(image)]
+    return tuple(sorted(ours, key=lambda image: (_rank(image.layer), image.layer, image.created)))
+
+
+def _fs_layers(image: EngineImage) -> tuple[str, ...]:
+    return tuple(image.attrs.get("RootFS", {}).get("Layers") or ())
+
+
+def _stood_on(image_id: str, present: dict[str, tuple[str, ...]]) -> str | None:
+    """Tell whether another image holds all layers of this one and more.
+
+    The engine would take the name from such an image without a word.
+    """
+    mine = present.get(image_id, ())
+    above = sum(len(other) > len(mine) and other[: len(mine)] == mine for other in present.values())
+    return f"other images stand on it ({above})" if mine and above else None
 
 
 def _info(image: EngineImage, tag: str, sizes: dict[str, int]) -> ImageInfo:
@@ -155,7 +184,7 @@ def _remove(client: docker.DockerClient, tag: str) -> str | None:
 
 def _remove_stages(client: docker.DockerClient, locks: Path) -> int:
     count = 0
-    for image in client.images.list(filters={"dangling": True, "label": LABEL_STAGE_OF}):
+    for image in _inspect(client, {"dangling": ["true"], "label": [LABEL_STAGE_OF]}):
         key = image.labels.get(LABEL_STAGE_OF)
         if key and all(_is_free(lock) for lock in locks.glob(f"*-{key[:TAG_LENGTH]}.lock")):
             count += _remove(client, str(image.id)) is None
