@@ -1,9 +1,28 @@
-#!/usr/bin/env bash
-# Installs mmdebstrap, which makes a base image where no registry answers.
-set -euo pipefail
-command -v mmdebstrap >/dev/null && exit 0
-command -v apt-get >/dev/null || exit 0 # not Debian: the base image is pulled, or `tiltyard images bootstrap` says what is missing
-printf 'host-tools: installing mmdebstrap\n'
-sudo=$([ "$(id -u)" = 0 ] || echo sudo)
-$sudo apt-get update -qq
-$sudo apt-get install -y -qq --no-install-recommends mmdebstrap >/dev/null
+#!/bin/sh
+# Installs mmdebstrap, which makes the base image where no registry gives Debian. Quick when it is there.
+#
+#   infra/host-tools.sh
+#
+# Where it cannot be installed nothing fails yet: the base image may be pulled, and `tiltyard images bootstrap`
+# says what is missing.
+set -u
+
+say() { echo "host-tools: $*"; }
+
+# An ordinary user bootstraps in a user namespace and needs newuidmap as well.
+complete() {
+  command -v mmdebstrap >/dev/null && { [ "$(id -u)" = 0 ] || command -v newuidmap >/dev/null; }
+}
+
+complete && exit 0
+if ! command -v apt-get >/dev/null; then
+  say "mmdebstrap is missing and there is no apt-get; the base image can only be pulled"
+  exit 0
+fi
+sudo=""
+[ "$(id -u)" = 0 ] || sudo=sudo
+say "installing mmdebstrap (a few seconds)"
+$sudo apt-get update -q >/dev/null || say "apt-get update reported errors; trying all the same"
+$sudo env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -yq --no-install-recommends mmdebstrap uidmap debian-archive-keyring >/dev/null ||
+  say "apt-get could not install mmdebstrap; the base image can only be pulled"

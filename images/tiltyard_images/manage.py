@@ -74,20 +74,20 @@ def list_images(client: docker.DockerClient) -> tuple[ImageInfo, ...]:
 
 
 def prune(
-    client: docker.DockerClient, cache_dir: Path, *, layers: Collection[str] = (), dry_run: bool = False
+    client: docker.DockerClient, cache_dir: Path, *, names: Collection[str] = (), dry_run: bool = False
 ) -> PruneResult:
     """Remove our images that nothing uses; images with containers or with other images on top stay.
 
     Args:
         client: The engine.
         cache_dir: Where builders hold their locks.
-        layers: Names of layers to remove, such as `arm`; empty means all.
+        names: Layers such as `arm`, agents such as `claude`, or single tags; empty means all.
         dry_run: Only say what would go; which images have containers is not known then.
     """
     present = {str(image.id): _fs_layers(image) for image in _inspect(client, {})}
     removed, kept = [], []
     for image in list_images(client):
-        if layers and image.layer not in layers:
+        if names and not {image.layer, image.layer.removeprefix("agent-"), image.tag} & set(names):
             continue
         reason = _stood_on(image.id, present) or (None if dry_run else _remove(client, image.tag))
         if reason is None:

@@ -69,15 +69,16 @@ def test_a_prune_of_a_layer_removes_it_and_nothing_else(
     client, base: Image, layer: Layer, image: str, tmp_path: Path
 ) -> None:
     assert _exists(client, image)
-    result = prune(client, tmp_path, layers=[layer.name])
+    result = prune(client, tmp_path, names=[layer.tag])
 
     assert [row.tag for row in result.removed] == [layer.tag]
+    assert result.freed < 1_000_000
     assert not _exists(client, layer.tag)
     assert _exists(client, base.tag)
 
 
 def test_a_dry_run_only_tells(client, layer: Layer, image: str, tmp_path: Path) -> None:
-    assert [row.id for row in prune(client, tmp_path, layers=[layer.name], dry_run=True).removed] == [image]
+    assert [row.id for row in prune(client, tmp_path, names=[layer.name], dry_run=True).removed] == [image]
     assert _exists(client, layer.tag)
 
 
@@ -86,7 +87,7 @@ def test_an_image_in_use_stays_with_the_engines_reason(
 ) -> None:
     container = client.containers.create(image, ["true"])
     try:
-        result = prune(client, tmp_path, layers=[layer.name])
+        result = prune(client, tmp_path, names=[layer.name])
     finally:
         container.remove()
 
@@ -97,7 +98,7 @@ def test_an_image_in_use_stays_with_the_engines_reason(
 def test_an_image_under_another_stays(client, layer: Layer, image: str, tmp_path: Path) -> None:
     """Ours or not: the engine alone would take the lower one's name away."""
     above = _derive(client, image, {}, f"someone/{layer.name}:1")
-    result = prune(client, tmp_path, layers=[layer.name])
+    result = prune(client, tmp_path, names=[layer.name])
     client.images.remove(above)
 
     assert [(row.tag, reason) for row, reason in result.kept] == [(layer.tag, "other images stand on it (1)")]
@@ -109,7 +110,7 @@ def test_somebody_elses_image_on_ours_is_not_ours(client, base: Image, layer: La
     """It inherits every label; its name is its own."""
     name = f"someone/{layer.name}:1"
     _derive(client, base.id, layer.labels(), name)
-    prune(client, tmp_path, layers=[layer.name])
+    prune(client, tmp_path, names=[layer.name])
 
     assert name not in {row.tag for row in list_images(client)}
     assert _exists(client, name)
@@ -123,9 +124,9 @@ def test_stages_go_unless_their_build_runs(client, base: Image, layer: Layer, tm
     assert _exists(client, stage)
 
     with FileLock(lock):
-        prune(client, tmp_path, layers=["nothing"])
+        prune(client, tmp_path, names=["nothing"])
         assert _exists(client, stage)
-    assert prune(client, tmp_path, layers=["nothing"]).stages >= 1
+    assert prune(client, tmp_path, names=["nothing"]).stages >= 1
     assert not _exists(client, stage)
 
 
