@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import docker
 import docker.errors
+from docker.utils.socket import frames_iter
 
 from tiltyard_runner.errors import InfraError
 from tiltyard_runner.reaper import remove
@@ -21,6 +22,7 @@ AGENT_UID = 1000
 ROOT_UID = 0
 HOME = "/home/agent"
 WORKSPACE = "/workspace"
+_STDERR = 2
 _END_SECONDS = 30
 _CODE_SECONDS = 10.0
 _POLL_FIRST, _POLL_LAST = 0.005, 0.25
@@ -141,10 +143,8 @@ class Container:
 
     def attach(self) -> Iterator[tuple[bytes | None, bytes | None]]:
         """The main process's output as (stdout, stderr) chunks until it ends; call before `start`."""
-        stream: Iterator[tuple[bytes | None, bytes | None]] = self._client.api.attach(
-            self.id, stdout=True, stderr=True, stream=True, logs=False, demux=True
-        )
-        return stream
+        wanted = {"stdout": 1, "stderr": 1, "stream": 1, "logs": 0}
+        return _chunks(self._client.api.attach_socket(self.id, params=wanted))
 
     def kill(self, signal: str = "SIGKILL") -> None:
         """Signal the main process; a container that has ended is left as it is."""
@@ -229,10 +229,7 @@ class Exec:
 
     def stream(self) -> Iterator[tuple[bytes | None, bytes | None]]:
         """Start it; its output as (stdout, stderr) chunks. A child may hold it open after the end."""
-        stream: Iterator[tuple[bytes | None, bytes | None]] = self._client.api.exec_start(
-            self._id, stream=True, demux=True
-        )
-        return stream
+        return _chunks(self._client.api.exec_start(self._id, socket=True))
 
     def output(self) -> tuple[int, bytes]:
         """Start it and wait: exit code and combined output."""
@@ -254,6 +251,16 @@ class Exec:
             time.sleep(pause)
             pause = min(2 * pause, _POLL_LAST)
         return code
+
+
+def _chunks(connection: Any) -> Iterator[tuple[bytes | None, bytes | None]]:
+    """Both streams from the engine's one, which is closed at the end: the engine's client leaves it open."""
+    try:
+        # It waits without a timeout, as it must: an agent may be silent for long.
+        for stream, chunk in frames_iter(connection, tty=False):  # type: ignore[no-untyped-call]  # the stubs'
+            yield (None, chunk) if stream == _STDERR else (chunk, None)
+    finally:
+        connection._response.close()  # noqa: SLF001  # the only handle on the connection beneath
 
 
 def _members(file: FileToPut) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
