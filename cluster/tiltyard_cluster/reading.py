@@ -39,7 +39,7 @@ def read_result(store: Store, name: str) -> ReadResult:
     reader = _Reader(store)
     keys = list(store.list(RUNS))
     receipt = next(reader.read([TRIAL], parse_receipt), None)
-    if receipt is None and not record_keys(keys) and not reader.problems:
+    if receipt is None and not (record_keys(keys) or attempt_keys(keys) or reader.problems):
         raise DataError(f"{name} holds no trial: there is neither {TRIAL} nor a record under {RUNS}")
     records = _of_plan(receipt, tuple(reader.read(record_keys(keys), parse_record)), reader.problems)
     attempts = tuple(_unsettled(reader.read(attempt_keys(keys), parse_record), records))

@@ -1,0 +1,54 @@
+"""The trial's budget: what counts, and when nothing new begins."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tiltyard_cluster import PlannedRun
+from tiltyard_cluster.budget import Spending
+from tiltyard_specs import Budget, Outcome, RunRecord
+
+MakeRecord = Callable[..., RunRecord]
+
+
+def test_nothing_is_exhausted_without_a_budget(planned: PlannedRun, record: MakeRecord) -> None:
+    spending = Spending(None)
+    spending.add(record(planned, usd=1e9))
+
+    assert spending.exhausted() is None
+
+
+def test_dollars(planned: PlannedRun, record: MakeRecord) -> None:
+    """Every attempt counts, whatever it came to."""
+    spending = Spending(Budget(usd=1.5))
+    spending.add(record(planned, usd=1.0, outcome=Outcome.INFRA))
+
+    assert spending.exhausted() is None
+    spending.add(record(planned, usd=0.5))
+    assert spending.exhausted() == "$1.50 of the budget of $1.5"
+
+
+def test_tokens(planned: PlannedRun, record: MakeRecord) -> None:
+    spending = Spending(Budget(tokens=150))
+    spending.add(record(planned, tokens=100, outcome=Outcome.CANCELLED))
+
+    assert spending.exhausted() is None
+    spending.add(record(planned, tokens=51))
+    assert spending.exhausted() == "151 tokens of the budget of 150"
+
+
+def test_an_unknown_cost_is_counted_as_unknown(planned: PlannedRun, record: MakeRecord) -> None:
+    spending = Spending(Budget(usd=1))
+    spending.add(record(planned, usd=None))
+
+    assert (spending.usd, spending.unpriced) == (0.0, 1)
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_an_unmetered_attempt_spends_nothing(
+    planned: PlannedRun, record: MakeRecord, outcome: Outcome
+) -> None:
+    spending = Spending(Budget(tokens=1))
+    spending.add(record(planned, outcome=outcome).model_copy(update={"metered": None}))
+
+    assert spending.exhausted() is None
