@@ -47,11 +47,13 @@ class ImageBuilder:
         self._ask_registry = not (offline or rootfs.offline())
         self._locks, self._env = self._cache / "locks", host_env()
 
+    # Parents are named by their ids: for a missing tag the engine would ask a registry.
+
     def base(self) -> Image:
         """Return the layer that all others stand on."""
         below = self._rootfs()
         layer = Layer("base", key_of("base", below.key, recipe_digest("base"), NODE_WHEEL), below)
-        return self._dockerfile(layer, "base", {"ROOTFS": below.tag, "NODE_WHEEL": NODE_WHEEL})
+        return self._dockerfile(layer, "base", {"ROOTFS": below.id, "NODE_WHEEL": NODE_WHEEL})
 
     def forwarder(self) -> Image:
         """Return the image of the small program that joins a sealed slot to its gateway."""
@@ -59,7 +61,7 @@ class ImageBuilder:
         layer = Layer("forwarder", key_of("forwarder", recipe_digest("forwarder")))
 
         def make() -> None:
-            self._build(layer, "forwarder", layer.labels(), {"BASE": self.base().tag})
+            self._build(layer, "forwarder", layer.labels(), {"BASE": self.base().id})
 
         return self._once(layer, make)
 
@@ -72,7 +74,7 @@ class ImageBuilder:
         package = f"{pin.package}@{pin.version}"
         key = key_of("agent", base.key, recipe_digest(kind), package)
         layer = Layer(f"agent-{kind}", key, base, pin.version)
-        return self._dockerfile(layer, kind, {"BASE": base.tag, "PACKAGE": package})
+        return self._dockerfile(layer, kind, {"BASE": base.id, "PACKAGE": package})
 
     def workspace(
         self, parent: Image, checkout: Checkout | None, *, writable: bool, history: History
@@ -109,7 +111,7 @@ class ImageBuilder:
         def make() -> None:
             self._say(f"building {layer.tag}")
             path, say = self._log(layer), Throttled(self._say, layer.tag)
-            parent = layer.parent.tag if layer.parent else ""
+            parent = layer.parent.id if layer.parent else ""
             lock = lock_path(self._locks, layer)
             with (
                 path.open("wb", buffering=0) as log,

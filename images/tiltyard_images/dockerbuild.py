@@ -12,13 +12,14 @@ from typing import IO, Any
 
 import docker
 import requests
+import urllib3
 from docker.errors import APIError
 
 from tiltyard_images.context import build_context
 from tiltyard_images.errors import ImageBuildError
 from tiltyard_images.hostenv import HostEnv
 from tiltyard_images.model import LABEL_STAGE_OF
-from tiltyard_images.say import Say, Throttled
+from tiltyard_images.say import COLOUR, Say, Throttled
 
 TAIL_LINES = 15
 
@@ -63,10 +64,15 @@ def _stream(
         text = str(event.get("stream") or event.get("status") or event.get("error") or "")
         log.write(text if text.endswith("\n") else f"{text}\n")
         if "error" in event:
-            raise _BuildFailedError(event["error"])
+            raise _BuildFailedError(_why(event))
         if time.monotonic() > deadline:
             raise _BuildFailedError(f"it took longer than {timeout:.0f} s")
         say(text)
+
+
+def _why(event: Mapping[str, Any]) -> str:
+    code = event.get("errorDetail", {}).get("code")
+    return f"a step exited with {code}" if code else str(event["error"])
 
 
 def _events(client: docker.DockerClient, job: DockerfileBuild, timeout: float) -> Iterator[dict[str, Any]]:
@@ -82,7 +88,9 @@ def _events(client: docker.DockerClient, job: DockerfileBuild, timeout: float) -
             decode=True,
             timeout=int(timeout),
         )
-    except (APIError, requests.RequestException) as error:
+    except (TimeoutError, urllib3.exceptions.TimeoutError, requests.Timeout) as error:
+        raise _BuildFailedError(f"the engine said nothing for {timeout:.0f} s") from error
+    except (APIError, requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise _BuildFailedError(str(error)) from error
 
 
@@ -94,4 +102,5 @@ def tail(log: Path) -> str:
     """Return the last lines of a log."""
     if not log.is_file():
         return ""
-    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:])
+    text = COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace"))
+    return "\n".join(text.splitlines()[-TAIL_LINES:])

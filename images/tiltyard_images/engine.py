@@ -9,8 +9,8 @@ from docker.errors import DockerException
 
 from tiltyard_specs.errors import UnavailableError
 
-CALL_TIMEOUT = 120.0
-"""Seconds that the engine may stay silent in one call."""
+CALL_TIMEOUT = 300.0
+"""Seconds that the engine may stay silent in one call: committing a large layer to a slow disk is silent."""
 POOL_SIZE = 64
 """Connections kept open: as many threads as a node runs may call the engine at once."""
 

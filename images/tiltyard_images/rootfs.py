@@ -88,6 +88,7 @@ def bootstrap(client: docker.DockerClient, tag: str, labels: dict[str, str], *, 
         )
     log.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tiltyard-rootfs-", dir=_scratch()) as folder:
+        Path(folder).chmod(0o711)  # the user namespace of an ordinary user maps another id
         archive = Path(folder, "rootfs.tar")
         _mmdebstrap(archive, log, say)
         say(f"importing {DEBIAN_SUITE} ({archive.stat().st_size // 1_000_000} MB)")

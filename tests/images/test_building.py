@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -175,17 +176,34 @@ def test_a_missing_image_never_asks_a_registry(client) -> None:
     assert find(client, Layer("nothing", "0" * 64)) is None
 
 
-def test_a_failed_dockerfile_names_its_log_and_leaves_no_stage(client, tmp_path: Path) -> None:
-    """Node's stage fails on a wheel that does not exist."""
+def _job(name: str, **args: str) -> DockerfileBuild:
     key = secrets.token_hex(32)
-    job = DockerfileBuild(
-        "rootfs", f"tiltyard/none:{key[:16]}", key, {}, host_env({}), {"DEBIAN": "tiltyard/absent:0"}
-    )
+    return DockerfileBuild(name, f"tiltyard/none:{key[:16]}", key, {}, host_env({}), args)
 
-    with pytest.raises(ImageBuildError, match=r"could not be built: .*Its log is .*x\.log"):
+
+def test_a_failed_dockerfile_names_its_image_and_its_log(client, tmp_path: Path) -> None:
+    job = _job("rootfs", DEBIAN=f"sha256:{'0' * 64}")
+
+    with pytest.raises(
+        ImageBuildError, match=r"tiltyard/none:\w+ could not be built: .*\. Its log is .*x\.log"
+    ):
         build(client, job, log=tmp_path / "x.log", timeout=30, say=lambda _: None)
 
-    assert not client.images.list(filters={"label": f"tiltyard.stage-of={key}"})
+
+@pytest.mark.slow
+def test_a_build_that_takes_too_long_ends_and_leaves_nothing(client, cache: Path, tmp_path: Path) -> None:
+    job = _job("base", ROOTFS=ImageBuilder(client, cache)._rootfs().id, NODE_WHEEL="none")
+
+    with pytest.raises(ImageBuildError, match=r"it took longer than 1 s|said nothing for 1 s"):
+        build(client, job, log=tmp_path / "x.log", timeout=1, say=lambda _: None)
+
+    ours = {"label": f"tiltyard.stage-of={job.key}"}
+    deadline = time.monotonic() + 30
+    while client.containers.list(all=True, filters=ours, ignore_removed=True) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not client.containers.list(all=True, filters=ours, ignore_removed=True)
+    client.images.prune({"dangling": True, **ours})
+    assert not client.images.list(filters=ours)
 
 
 def test_too_little_room_is_refused_before_a_build(client, tmp_path: Path) -> None:
