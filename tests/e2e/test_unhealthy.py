@@ -1,0 +1,113 @@
+"""Trials that do not go well: a setup that fails, a budget that is spent."""
+
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+SPEC: dict[str, Any] = {
+    "defaults": {"reps": 2, "timeout": 60, "parallel": 2},
+    "limits": {"memory": "128m"},
+    "arms": [{"name": "plain"}, {"name": "broken", "setup": ["echo first", "echo no such tool >&2; exit 3"]}],
+    "agents": [{"name": "four", "kind": "text", "command": "echo 4"}],
+    "questions": [{"id": "sum", "prompt": "2+2?", "expect": ["4"]}],
+}
+
+
+@pytest.fixture(scope="module")
+def broken(world: Any) -> Any:
+    """A trial with an arm whose setup fails, started twice."""
+    world.write(SPEC)
+    world.first = world("run", "trial.yaml")
+    world.first_records = world.records()
+    world.again = world("run", "trial.yaml", "--retry-failed")
+    return world
+
+
+def test_a_failed_setup_is_recorded_and_the_others_go_on(broken: Any) -> None:
+    assert broken.first.code == 3
+    assert {key: record["outcome"] for key, record in broken.first_records.items()} == {
+        "sum/plain/four/1": "passed",
+        "sum/plain/four/2": "passed",
+        "sum/broken/four/1": "setup_failed",
+        "sum/broken/four/2": "setup_failed",
+    }
+    reason = broken.first_records["sum/broken/four/1"]["reason"]
+    assert "echo no such tool >&2; exit 3" in reason
+    assert "exited with 3" in reason
+
+
+def test_a_failed_setup_is_told_in_one_sentence(broken: Any) -> None:
+    told = [line for line in broken.first.out.splitlines() if line.startswith("UNHEALTHY: ")]
+
+    assert len(told) == 1
+    assert "The setup command 'echo no such tool >&2; exit 3' exited with 3." in told[0]
+    assert told[0].endswith("no such tool")
+    assert len(told[0]) < 250
+
+
+def test_the_report_of_an_unhealthy_trial_is_headed_so(broken: Any) -> None:
+    """And is rendered all the same: exit 0."""
+    report = broken("report", "trial-results")
+
+    assert report.code == 0
+    assert "UNHEALTHY" in report.out.splitlines()[0] + report.out.splitlines()[2]
+
+
+def test_retry_failed_opens_what_did_not_count(broken: Any) -> None:
+    """The passed runs stay; each failed setup becomes an earlier attempt, and is tried again."""
+    assert broken.again.code == 3
+    assert "4 runs, 2 of them done already" in broken.again.err
+    assert broken.records()["sum/plain/four/1"] == broken.first_records["sum/plain/four/1"]
+    assert {key: attempt["attempt"] for key, attempt in broken.attempts().items()} == {
+        "sum/broken/four/1/attempts/1": 1,
+        "sum/broken/four/2/attempts/1": 1,
+    }
+    assert broken.records()["sum/broken/four/1"]["attempt"] == 2
+
+
+def test_a_dry_run_shows_what_retry_failed_would_do(broken: Any) -> None:
+    plain, retry = (broken("run", "trial.yaml", "--dry-run", *extra) for extra in ([], ["--retry-failed"]))
+
+    assert "4 runs, 4 done, 0 to run" in plain.out
+    assert "4 runs, 2 done, 2 to run" in retry.out
+
+
+def test_nothing_begins_once_the_budget_is_spent(world: Any, call_model: str) -> None:
+    """Started again it stays so: the spend of earlier starts counts, and more budget lets it go on."""
+    spec = {
+        **SPEC,
+        "defaults": {"reps": 4, "timeout": 60, "parallel": 1},
+        "arms": [{"name": "plain"}],
+        "agents": [{"name": "asks", "kind": "text", "command": call_model}],
+        "budget": {"tokens": 150},
+    }
+    world.write(spec, "costly.yaml")
+    starts = [world("run", "costly.yaml", "--model-script", "script.yaml") for _ in range(2)]
+    report = world("report", "costly-results")
+    world.write({**spec, "budget": {"tokens": 1000}}, "costly.yaml")
+    enough = world("run", "costly.yaml", "--model-script", "script.yaml")
+
+    for done in starts:
+        assert done.code == 3
+        assert "2 of 4 runs recorded in costly-results: 2 passed" in done.out
+        assert (
+            "the budget is spent: 220 tokens of the budget of 150. "
+            "To go on: tiltyard run costly.yaml --model-script script.yaml" in done.out
+        )
+    assert report.code == 0
+    assert "PARTIAL" in report.out
+    assert enough.code == 0
+    assert "4 of 4 runs recorded" in enough.out
+
+
+def test_a_scripted_answer_is_never_taken_for_a_providers(world: Any) -> None:
+    """The same folder, now without the script: nothing in it is done."""
+    done = world("run", "costly.yaml", "--dry-run")
+
+    assert "4 runs, 0 done, 4 to run" in done.out
+
+
+def test_nothing_is_left(broken: Any) -> None:
+    assert broken.leftovers() == []
