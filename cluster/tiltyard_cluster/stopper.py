@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from tiltyard_specs.errors import InterruptedTrialError
-
 
 class Stopper:
     """Asked once: finish the runs under way and stop. Asked again: stop now.
@@ -24,11 +22,10 @@ class Stopper:
         """Ask to stop.
 
         Raises:
-            InterruptedTrialError: Nothing runs yet, so there is nothing to finish.
+            KeyboardInterrupt: Nothing runs yet, so there is nothing to finish. No narrower error: this one may
+                come up inside a library that would take an `Exception` for a failure of its own.
         """
         self.asked += 1
         if self._cancel is None:
-            raise InterruptedTrialError(
-                "interrupted before a run began: nothing was spent, and finished runs are kept"
-            )
+            raise KeyboardInterrupt
         self._cancel(self.asked > 1)

@@ -26,7 +26,7 @@ from tiltyard_cluster.store import FolderStore
 from tiltyard_images import connect
 from tiltyard_runner.reaper import reap
 from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial
-from tiltyard_specs.errors import UnavailableError
+from tiltyard_specs.errors import InterruptedTrialError, UnavailableError
 
 STAGING = ".staging"
 _LOCK = ".lock"
@@ -106,9 +106,15 @@ def run_trial(
         DataError: A repo or a record that cannot be read.
         InterruptedTrialError: The user stopped it before the first run.
     """
-    start = _Start(trial, Path(out), options or RunOptions(), stopper or Stopper())
+    stopper = stopper or Stopper()
     try:
-        return start.run()
+        return _Start(trial, Path(out), options or RunOptions(), stopper).run()
+    except KeyboardInterrupt:
+        if not stopper.asked:
+            raise
+        raise InterruptedTrialError(
+            "interrupted before a run began: nothing was spent, and finished runs are kept"
+        ) from None
     except (docker.errors.DockerException, requests.RequestException) as error:
         raise UnavailableError(
             f"the container engine failed: {error}; finished runs are kept: start the trial again to go on"

@@ -83,8 +83,12 @@ def test_more_repetitions_stay(trial: MakeTrial) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "lost"),
-    [('verify: "true"', 'verify: "false"', 12), ("seed: 7", "seed: 7\nlimits: {memory: 3g}", 24), ("seed: 7", "seed: 8", 0)],
-)  # fmt: skip
+    [
+        ('verify: "true"', 'verify: "false"', 12),
+        ("seed: 7", "seed: 7\nlimits: {memory: 3g}", 24),
+        ("seed: 7", "seed: 8", 0),
+    ],
+)
 def test_what_the_spec_no_longer_has_is_not_listed(trial: MakeTrial, old: str, new: str, lost: int) -> None:
     """After a change, a start with a part lists that part, and of the rest what still stands."""
     history = History()

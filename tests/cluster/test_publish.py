@@ -16,7 +16,13 @@ from tiltyard_specs import Outcome, RunRecord
 from tiltyard_specs.errors import DataError
 
 MakeRecord = Callable[..., RunRecord]
-FILES = {"prompt.txt": "prompt", "raw.out": "out", "raw.err": "", "patch.diff": "patch", "verify.log": "log"}
+FILES = {
+    "prompt.txt": "prompt",
+    "raw.out": "out",
+    "raw.err": "",
+    "patch.diff": "patch",
+    "verify.log": "log",
+}
 PLACE = "runs/q/a/g/1"
 
 
@@ -89,7 +95,7 @@ def test_a_settled_run_lies_where_other_tools_look(
 
 
 def test_killed_while_a_run_is_settled(tmp_path: Path, planned: PlannedRun, record: MakeRecord) -> None:
-    """At every step: the run is either open with nothing to see, or the next start finishes it to the same end."""
+    """At every step: the run is open with nothing to see, or the next start brings it to the same end."""
     done = record(planned)
     for store, dying in at_every_step(tmp_path):
         folder = staged(store.root, planned)

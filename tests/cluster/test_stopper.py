@@ -3,7 +3,6 @@
 import pytest
 
 from tiltyard_cluster import Stopper
-from tiltyard_specs import InterruptedTrialError
 
 
 def test_once_is_soon_and_twice_is_now() -> None:
@@ -17,11 +16,7 @@ def test_once_is_soon_and_twice_is_now() -> None:
     assert asked == [False, True, True]
 
 
-def test_before_the_first_run_it_is_an_error() -> None:
-    with pytest.raises(InterruptedTrialError) as caught:
+def test_before_the_first_run_it_is_no_exception_that_a_library_would_swallow() -> None:
+    """The Docker client turns every Exception into one of its own, "no engine answers"."""
+    with pytest.raises(KeyboardInterrupt):
         Stopper().request()
-
-    assert (
-        str(caught.value) == "interrupted before a run began: nothing was spent, and finished runs are kept"
-    )
-    assert caught.value.exit_code == 130

@@ -93,7 +93,7 @@ def test_a_killed_put_leaves_nothing_that_is_seen(tmp_path: Path) -> None:
 
 def test_a_file_from_another_file_system_arrives_whole(tmp_path: Path) -> None:
     """A rename cannot cross file systems: then a copy is made beside the target and renamed."""
-    shared_memory = Path("/dev/shm")  # noqa: S108  # the other file system that every Linux has
+    shared_memory = Path("/dev/shm")
     if not shared_memory.is_dir() or shared_memory.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("no second file system here")
     source = shared_memory / f"tiltyard-test-{os.getpid()}"

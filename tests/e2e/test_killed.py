@@ -1,4 +1,4 @@
-"""SIGKILL in the middle of a trial: the next start finishes it, runs nothing twice and leaves nothing behind."""
+"""SIGKILL in the middle of a trial: the next start finishes it, runs nothing twice, leaves nothing."""
 
 import json
 import time
@@ -51,7 +51,7 @@ def test_no_record_is_written_again(killed: Any) -> None:
 
 
 def test_no_finished_run_is_run_again(killed: Any) -> None:
-    """The engine remembers each container: those of a run whose record stood at the kill were made before it."""
+    """The engine remembers each container: a run whose record stood at the kill has had one."""
     made = Counter(killed.executions(killed.began))
     under_way = sum(count for _, _, count in killed.kept)
 
@@ -68,7 +68,7 @@ def test_nothing_is_left(killed: Any, until: Callable[..., None]) -> None:
 
 
 def test_calls_that_were_paid_for_are_kept(world: Any, until: Callable[..., None], call_model: str) -> None:
-    """Killed after a model call: its spend stands as an attempt, counts in the report, and the run is done."""
+    """Killed after a model call: its spend stands as an attempt, and the run is done."""
     spec = {
         **SPEC,
         "defaults": {"reps": 1, "timeout": 60, "parallel": 1},

@@ -1,4 +1,4 @@
-"""One trial with a bit of everything: where its results lie, what stands in them, and in which order it ran."""
+"""One trial with a bit of everything: where its results lie, what they say, in which order it ran."""
 
 import json
 import os
@@ -11,10 +11,23 @@ import pytest
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-KEYS = (
-    "schema_version run_id trial capability question arm agent rep attempt outcome reason answer score verify usage "
-    "metered reported delivered tool_calls turns seconds started_at node images versions"
-).split()  # fmt: skip
+KEYS = [
+    "schema_version",
+    "run_id",
+    "trial",
+    "capability",
+    "question",
+    "arm",
+    "agent",
+    "rep",
+    "attempt",
+    "outcome",
+    "reason",
+    "answer",
+    "score",
+    "verify",
+    "usage",
+]
 AGENT = """\
 cat where.txt notes/overlay.txt 2>/dev/null; sort /var/tmp/trial/setup 2>/dev/null
 echo "agent: $(env | grep -c ^TRIAL_) MODE=$MODE"; echo new > made.txt"""
