@@ -6,26 +6,19 @@ from typing import NamedTuple
 from aiohttp import web
 
 from tiltyard_gateway.config import Upstream
+from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.runs import Run
 from tiltyard_gateway.wires import Match, likely_wire
 
 _KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 
 
-class RefusedError(Exception):
-    """The request is not sent on."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-
-
 class Destination(NamedTuple):
     """Where an admitted request goes, and with which key."""
 
     upstream: Upstream
-    key: str
+    key: str | None
+    """None: the agent's own login is sent on."""
 
 
 def admit(request: web.BaseRequest, match: Match | None, run: Run) -> tuple[Match, Destination]:
@@ -36,26 +29,36 @@ def admit(request: web.BaseRequest, match: Match | None, run: Run) -> tuple[Matc
     if match is None:
         path = request.rel_url.raw_path[:200]
         raise RefusedError(404, f"{request.method} {path} is no path that this gateway serves")
-    if not carries_key(request, run.placebo):
+    passthrough = run.ticket.auth == "passthrough"
+    if not passthrough and not carries_key(request, run.placebo):
         raise RefusedError(401, "this request does not carry the key of the run that owns this slot")
     if run.journal.error:
         # A call that cannot be written down could be paid for and lost.
         raise RefusedError(503, f"calls can no longer be recorded: {run.journal.error}")
+    if passthrough:
+        run.keep_secret(given_keys(request))
     return match, _destination(match.wire.provider, run)
 
 
 def carries_key(request: web.BaseRequest, placebo: str) -> bool:
     """Whether one of the headers that agents put a key in holds this run's placebo key."""
+    return any(hmac.compare_digest(key.encode(), placebo.encode()) for key in given_keys(request))
+
+
+def given_keys(request: web.BaseRequest) -> list[str]:
+    """What the request carries where agents put a key."""
     given = [request.headers.get(name, "") for name in _KEY_HEADERS]
     given.append(request.headers.get("Authorization", "").removeprefix("Bearer "))
     given.append(request.rel_url.query.get("key", ""))
-    return any(hmac.compare_digest(key.encode(), placebo.encode()) for key in given)
+    return [key for key in given if key]
 
 
 def _destination(provider: str, run: Run) -> Destination:
     upstream = run.upstreams.get(provider)
     if upstream is None:
         raise RefusedError(503, f"no upstream is configured for the provider {provider}")
+    if run.ticket.auth == "passthrough":
+        return Destination(upstream, None)
     key = upstream.key.get_secret_value() if upstream.key else ""
     if not key:
         name = upstream.key_name or "its key"

@@ -7,17 +7,19 @@ the control socket (tickets). Keys are `SecretStr`, so that no traceback or log 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr
 
 from tiltyard_specs.base import Model
 from tiltyard_specs.calls import Call
+from tiltyard_specs.spec_base import Auth
 from tiltyard_specs.trial import PriceRow
 from tiltyard_specs.usage import Usage, total_usage
 
 ANTHROPIC_URL = "https://api.anthropic.com/v1"
 OPENAI_URL = "https://api.openai.com/v1"
+GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta"
 
 
 class Upstream(Model):
@@ -38,6 +40,7 @@ def default_upstreams() -> dict[str, Upstream]:
     return {
         "anthropic": Upstream(base_url=ANTHROPIC_URL, key_name="ANTHROPIC_API_KEY"),
         "openai": Upstream(base_url=OPENAI_URL, key_name="OPENAI_API_KEY"),
+        "gemini": Upstream(base_url=GEMINI_URL, key_name="GEMINI_API_KEY"),
     }
 
 
@@ -64,7 +67,7 @@ class GatewayConfig(Model):
     folder: Path | None = None
     """Of the sockets; None makes a fresh one with a short path, which is removed at the end."""
     upstreams: dict[str, Upstream] = Field(default_factory=default_upstreams)
-    """By provider: `anthropic`, `openai`."""
+    """By provider: `anthropic`, `openai`, `gemini`."""
     prices: dict[str, PriceRow] = Field(default_factory=dict)
     """By exact model name."""
     timeouts: Timeouts = Timeouts()
@@ -85,6 +88,16 @@ class RunTicket(Model):
     """File to which each settled call is appended as one JSON line."""
     upstreams: dict[str, Upstream] = Field(default_factory=dict)
     """Overrides the configuration's, by provider."""
+    rewrite: dict[str, str] = Field(default_factory=dict)
+    """Models to swap on the way: exact names first, then wildcards in this order."""
+    auth: Auth = "placebo"
+    """passthrough: the agent's own login is sent on untouched, and its calls' cost is imputed."""
+    prompt_cache: Literal["keep", "off"] = "keep"
+    """off: no call is served from the provider's prompt cache, as far as its API lets us."""
+    nonce: str | None = None
+    """A line put at the front of each prompt, so that no run is served from what another left in a cache."""
+    web_tools: Literal["keep", "strip"] = "keep"
+    """strip: tools by which the provider itself would reach the web are taken out of requests."""
 
 
 @dataclass(frozen=True, slots=True)

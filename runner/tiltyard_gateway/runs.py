@@ -1,7 +1,7 @@
 """One attempt of one run, from its ticket to its meter: the calls that settled and those in flight."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Literal
 
 from tiltyard_gateway.config import RunMeter, RunTicket, Upstream
+from tiltyard_gateway.editing import Edited
 from tiltyard_gateway.journal import Journal
 from tiltyard_gateway.prices import cost_usd, find_price
 from tiltyard_gateway.wires import Inquiry, Reading, Wire
@@ -35,6 +36,7 @@ class Pending:
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     started: float = field(default_factory=monotonic)
     inquiry: Inquiry | None = None
+    edited: Edited | None = None
     session: str | None = None
     reading: Reading | None = None
     status: int | None = None
@@ -58,7 +60,8 @@ class Run:
         self.ticket = ticket
         self.upstreams = {**upstreams, **ticket.upstreams}
         self.placebo = ticket.placebo_key.get_secret_value()
-        self.redactor = Redactor(up.key.get_secret_value() for up in self.upstreams.values() if up.key)
+        self._secrets = {up.key.get_secret_value() for up in self.upstreams.values() if up.key}
+        self.redactor = Redactor(self._secrets)
         self.journal = Journal(ticket.calls_path)
         self.calls: list[Call] = []
         self.unrecorded = 0
@@ -66,6 +69,13 @@ class Run:
         self._unbilled = 0
         self._next = 1
         self._pending: dict[int, Pending] = {}
+
+    def keep_secret(self, keys: Iterable[str]) -> None:
+        """Let keys of the agent's own stand in no record."""
+        new = set(keys) - self._secrets
+        if new:
+            self._secrets |= new
+            self.redactor = Redactor(self._secrets)
 
     def start(self, method: str, path: str, wire: Wire | None, break_off: Callable[[], None]) -> Pending:
         """A request has come in."""
@@ -112,6 +122,8 @@ class Run:
         reading, inquiry = pending.reading, pending.inquiry
         usage = reading.usage if reading else None
         role = inquiry.role if inquiry else None
+        edited = pending.edited
+        asked = edited.model if edited else None
         model = reading.model if reading else None
         text = message or (reading.error if reading else None)
         return Call(
@@ -126,10 +138,13 @@ class Run:
             status=pending.status,
             outcome=outcome,
             usage=usage,
-            cost_usd=cost_usd(usage, find_price(self._prices, model, role)),
+            cost_usd=cost_usd(usage, find_price(self._prices, model, asked or role)),
             seconds=round(monotonic() - pending.started, 6),
             first_byte_seconds=None if pending.first_byte is None else round(pending.first_byte, 6),
             tools=inquiry.tools if inquiry else (),
             session=pending.session,
+            asked=asked,
+            stripped=edited.stripped if edited else (),
+            imputed=self.ticket.auth == "passthrough" and outcome not in {"free", "refused"},
             message=None if text is None else self.redactor.text(text)[:_MESSAGE_LENGTH],
         )

@@ -1,9 +1,11 @@
 """Server-sent events, read incrementally from a copy of the stream that passes by."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 MAX_EVENT = 16 * 1024 * 1024
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 
 
 class Event(NamedTuple):
@@ -40,6 +42,12 @@ class SseParser:
         if self._scanned > self._max:
             self._drop()
 
+    def close(self) -> Iterator[Event]:
+        """The stream has ended: an event whose blank line is missing counts all the same."""
+        if self._buffer:
+            yield from self.feed(b"\n")
+        yield from self.feed(b"\n")
+
     def _line(self, line: bytes) -> Event | None:
         if not line:
             return self._dispatch()
@@ -64,3 +72,30 @@ class SseParser:
         self._buffer.clear()
         self._data.clear()
         self._scanned = self._size = 0
+
+
+class Sieve:
+    """Takes events out of a passing stream; the others pass byte for byte, each as soon as it is whole."""
+
+    def __init__(self, hidden: Callable[[bytes], bool]) -> None:
+        self._hidden = hidden
+        self._buffer = b""
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What may pass of the next bytes and of those held back."""
+        self._buffer += chunk
+        passed, start = [], 0
+        for gap in _BLANK_LINE.finditer(self._buffer):
+            block = self._buffer[start : gap.end()]
+            start = gap.end()
+            if not any(self._hidden(event.data) for event in SseParser().feed(block)):
+                passed.append(block)
+        self._buffer = self._buffer[start:]
+        if len(self._buffer) > MAX_EVENT:
+            passed.append(self.close())
+        return b"".join(passed)
+
+    def close(self) -> bytes:
+        """What is still held back."""
+        rest, self._buffer = self._buffer, b""
+        return rest

@@ -42,24 +42,30 @@ class Address(NamedTuple):
     socket: str | None
 
 
-def locate(base_url: str, rest: str, query: str) -> Address:
-    """The address of a route. The query is sent on as it came, but for a key."""
+def locate(base_url: str, rest: str, query: str, *, keep_key: bool = False) -> Address:
+    """The address of a route. The query is sent on as it came, but for a key that is not the agent's own."""
     socket = None
     found = _UNIX.fullmatch(base_url)
     if found:
         socket, base_url = found["socket"], "http://script" + (found["path"] or "")
-    pairs = [pair for pair in query.split("&") if pair and not pair.startswith("key=")]
+    pairs = [pair for pair in query.split("&") if pair and (keep_key or not pair.startswith("key="))]
     text = base_url.rstrip("/") + rest + ("?" + "&".join(pairs) if pairs else "")
     return Address(URL(text, encoded=True), socket)
 
 
-def request_headers(received: Mapping[str, str], extra: Mapping[str, str]) -> CIMultiDict[str]:
-    """What is sent on: without keys and hop-by-hop headers, and asking for a body that the meter can read."""
+def request_headers(
+    received: Mapping[str, str], extra: Mapping[str, str], *, keep_keys: bool = False
+) -> CIMultiDict[str]:
+    """What is sent on: without hop-by-hop headers and, but for an agent's own login, without keys.
+
+    It asks for a body that the meter can read.
+    """
+    dropped = _NOT_SENT_ON - KEY_HEADERS | {"proxy-authorization"} if keep_keys else _NOT_SENT_ON
     named = {name.strip().lower() for name in received.get("Connection", "").split(",")}
     headers = CIMultiDict(
         (name, value)
         for name, value in received.items()
-        if name.lower() not in _NOT_SENT_ON and name.lower() not in named
+        if name.lower() not in dropped and name.lower() not in named
     )
     headers["Accept-Encoding"] = "identity"
     headers.update(extra)

@@ -40,3 +40,9 @@ class Call(Model):
     """The agent's own session id, where it sends one."""
     message: str | None = None
     """The provider's error text, redacted and cut to 500 characters."""
+    asked: str | None = None
+    """The model that was asked for instead of the agent's choice, where a rewrite rule changed it."""
+    stripped: tuple[str, ...] = ()
+    """Tools by which the provider would have reached the web, taken out of the request."""
+    imputed: bool = False
+    """The agent's own login paid: the cost is what its tokens cost at list price."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tiltyard_gateway import GatewayConfig, GatewayProcess, RunTicket, Upstream
+from tiltyard_gateway import GatewayConfig, GatewayProcess, RunTicket
 from tiltyard_specs.errors import UsageError
 
 REAL_KEY = "real-key-0123456789abcdef"
@@ -255,7 +255,7 @@ def config(provider_server: ProviderServer) -> GatewayConfig:
     upstream = {"base_url": base_url, "key": REAL_KEY, "key_name": "SOME_KEY"}
     return GatewayConfig.model_validate(
         {
-            "upstreams": {"anthropic": upstream, "openai": upstream},
+            "upstreams": dict.fromkeys(("anthropic", "openai", "gemini"), upstream),
             "prices": {"claude-x": {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}},
         }
     )
@@ -281,10 +281,11 @@ def calls_path(tmp_path: Path) -> Path:
     return tmp_path / "calls.jsonl"
 
 
-def ticket(calls_path: Path, key: str = PLACEBO, **upstreams: Upstream) -> RunTicket:
-    """A run's ticket."""
+def ticket(calls_path: Path, key: str = PLACEBO, **more: Any) -> RunTicket:
+    """A run's ticket; upstreams by provider, anything else by the ticket's own names."""
+    upstreams = {name: more.pop(name) for name in ("anthropic", "openai", "gemini") if name in more}
     return RunTicket.model_validate(
-        {"run_id": "run-1", "placebo_key": key, "calls_path": calls_path, "upstreams": upstreams}
+        {"run_id": "run-1", "placebo_key": key, "calls_path": calls_path, "upstreams": upstreams, **more}
     )
 
 

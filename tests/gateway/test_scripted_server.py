@@ -14,10 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tiltyard_gateway.scripted import Script, ScriptedServer, parse_script
-from tiltyard_gateway.scripted.dialect import Request
-from tiltyard_gateway.scripted.player import Play, Player
-from tiltyard_specs.usage import Usage
+from tiltyard_gateway.scripted import ScriptedServer, parse_script
 
 SCRIPT = """
 conversations:
@@ -279,47 +276,6 @@ def test_default_usage_is_the_same_for_the_same_texts(server: ScriptedServer) ->
     assert bodies[0] == bodies[1]
     assert bodies[0]["usage"]["input_tokens"] > 10
     assert bodies[0]["usage"]["output_tokens"] == 2
-
-
-def test_jitter_spreads_usage_between_runs_and_not_within_one() -> None:
-    """The factor belongs to run and turn; all buckets of a turn share it."""
-    usage = {"input": 100_000, "cache_read": 200_000, "output": 50_000, "reasoning": 10_000}
-    turns = [{"text": "a", "usage": usage}, {"text": "b", "usage": usage}]
-    script = Script.model_validate({"jitter": 0.15, "conversations": [{"turns": turns}]})
-    player = Player(script)
-
-    def counts(run: str, turn: int = 0) -> Usage:
-        asked = Request(
-            "m", stream=False, prompt="", opening="", length=8, turn=turn, tools=(), structured=False
-        )
-        play = player.play(asked, run)
-        assert isinstance(play, Play)
-        assert play.reply.usage is not None
-        return play.reply.usage
-
-    drawn = [counts(f"run-{number}/1") for number in range(300)]
-    factors = [found.input / 100_000 for found in drawn]
-    assert counts("run-7/1") == drawn[7]
-    assert counts("run-7/1", turn=1) != drawn[7]
-    assert counts("run-7/2") != drawn[7]
-    assert all(0.85 <= factor <= 1.15 for factor in factors)
-    assert min(factors) < 0.87
-    assert max(factors) > 1.13
-    assert abs(sum(factors) / 300 - 1) < 0.02
-    assert [found.cache_read for found in drawn] == pytest.approx([200_000 * f for f in factors], abs=2)
-    assert all(found.cache_write is None for found in drawn)
-
-
-def test_jitter_follows_the_header_of_the_run() -> None:
-    script = parse_script(
-        "{jitter: 0.5, conversations: [{turns: [{text: a, usage: {input: 9000, output: 9000}}]}]}", name="j"
-    )
-    with ScriptedServer(script) as jittery:
-        runs = ("r1/1", "r1/1", "r2/1")
-        bodies = [ask(jittery, "/v1/messages", anthropic("x"), **{"x-tiltyard-run": run})[1] for run in runs]
-
-    tokens = [json.loads(body)["usage"]["input_tokens"] for body in bodies]
-    assert tokens[0] == tokens[1] != tokens[2]
 
 
 def test_models_and_token_counts(server: ScriptedServer) -> None:

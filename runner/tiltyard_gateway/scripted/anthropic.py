@@ -13,10 +13,11 @@ from tiltyard_specs.usage import Usage
 class AnthropicDialect:
     """`POST /v1/messages`."""
 
-    path: str = "/messages"
+    paths: tuple[str, ...] = ("/v1/messages", "/messages")
 
-    def read(self, body: Mapping[str, Any]) -> Request:
+    def read(self, path: str, body: Mapping[str, Any]) -> Request:
         """The model has spoken as often as there are assistant messages."""
+        del path
         messages = [as_object(item) for item in as_list(body.get("messages"))]
         texts = [_texts(message.get("content")) for message in messages if message.get("role") == "user"]
         return Request(

@@ -43,6 +43,8 @@ class Request:
     tools: tuple[Offer, ...]
     structured: bool
     """It asks for JSON by a schema, as agents' side calls (titles) do."""
+    wants_usage: bool = True
+    """A stream reports usage; some APIs do so only when asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,10 @@ class Piece(NamedTuple):
 class Dialect(Protocol):
     """One API."""
 
-    path: str
-    """Of the request, after the version segment."""
+    paths: tuple[str, ...]
+    """Of requests, as aiohttp writes routes."""
 
-    def read(self, body: Mapping[str, Any]) -> Request:
+    def read(self, path: str, body: Mapping[str, Any]) -> Request:
         """Understand a request."""
 
     def whole(self, reply: Reply) -> dict[str, Any]:
@@ -96,6 +98,11 @@ def sse(body: Mapping[str, Any], *, paced: bool = False) -> Piece:
     return Piece(
         f"event: {body['type']}\ndata: {json.dumps(body, separators=(',', ':'))}\n\n".encode(), paced
     )
+
+
+def data_only(body: Mapping[str, Any], *, paced: bool = False) -> Piece:
+    """A server-sent event without a name."""
+    return Piece(f"data: {json.dumps(body, separators=(',', ':'))}\n\n".encode(), paced)
 
 
 def pieces(text: str) -> list[str]:

@@ -16,10 +16,11 @@ _SPOKEN = frozenset({"function_call", "custom_tool_call", "local_shell_call", "r
 class ResponsesDialect:
     """`POST /v1/responses`."""
 
-    path: str = "/responses"
+    paths: tuple[str, ...] = ("/v1/responses", "/responses")
 
-    def read(self, body: Mapping[str, Any]) -> Request:
+    def read(self, path: str, body: Mapping[str, Any]) -> Request:
         """The model has spoken once for each unbroken stretch of its own items."""
+        del path
         items = _items(body.get("input"))
         texts = ["\n".join(_texts(item.get("content"))) for item in items if item.get("role") == "user"]
         return Request(

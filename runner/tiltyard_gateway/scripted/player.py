@@ -56,12 +56,13 @@ class Player:
         call = _call(request, turn)
         said = (turn.text or "") + (turn.shell or "") + str(turn.tool or "")
         usage = turn.usage or self._script.usage or _counted(request.length, len(said))
+        told = not turn.no_usage and (request.wants_usage or not request.stream)
         opening = hashlib.sha256(request.opening.encode()).hexdigest()[:12]
         return Reply(
             model=request.model,
             text=turn.text,
             call=call,
-            usage=None if turn.no_usage else strayed(usage, self._script.jitter, f"{run} {request.turn}"),
+            usage=strayed(usage, self._script.jitter, f"{run} {request.turn}") if told else None,
             number=f"{opening}{request.turn:04d}",
         )
 

@@ -10,13 +10,18 @@ from aiohttp import web
 
 from tiltyard_gateway.lifetime import stop_signal
 from tiltyard_gateway.limits import BACKLOG, raise_open_files
-from tiltyard_gateway.scripted import anthropic, openai_responses
+from tiltyard_gateway.scripted import anthropic, gemini, openai_chat, openai_responses
 from tiltyard_gateway.scripted.dialect import Dialect, Piece
 from tiltyard_gateway.scripted.player import NoAnswerError, Play, Player
 from tiltyard_gateway.scripted.script import ErrorAnswer, Script, Turn
 from tiltyard_gateway.wires.base import parse_object
 
-DIALECTS: tuple[Dialect, ...] = (anthropic.DIALECT, openai_responses.DIALECT)
+DIALECTS: tuple[Dialect, ...] = (
+    anthropic.DIALECT,
+    openai_responses.DIALECT,
+    openai_chat.DIALECT,
+    gemini.DIALECT,
+)
 _MAX_BODY = 64 * 1024 * 1024
 _CHARACTERS_PER_TOKEN = 4
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -27,10 +32,12 @@ def application(script: Script) -> web.Application:
     player = Player(script)
     app = web.Application(client_max_size=_MAX_BODY)
     for dialect in DIALECTS:
-        for prefix in ("/v1", ""):
-            app.router.add_post(prefix + dialect.path, _handler(player, dialect))
+        for path in dialect.paths:
+            app.router.add_post(path, _handler(player, dialect))
     app.router.add_post("/v1/messages/count_tokens", _count_tokens)
-    app.router.add_get("/v1/models", partial(_models, script))
+    for version in ("v1", "v1beta"):
+        app.router.add_post(f"/{version}/models/{{model}}:countTokens", _count_gemini_tokens)
+        app.router.add_get(f"/{version}/models", partial(_models, script))
     app.router.add_get("/", _root)
     return app
 
@@ -51,7 +58,7 @@ async def serve(script: Script, *, host: str, port: int, until_stdin_closes: boo
 
 def _handler(player: Player, dialect: Dialect) -> _Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
-        asked = dialect.read(parse_object(await request.read()))
+        asked = dialect.read(request.path, parse_object(await request.read()))
         try:
             play = player.play(asked, request.headers.get("x-tiltyard-run", ""))
         except NoAnswerError as error:
@@ -110,13 +117,19 @@ async def _whole(request: web.Request, dialect: Dialect, play: Play) -> web.Stre
 
 
 async def _count_tokens(request: web.Request) -> web.Response:
-    asked = anthropic.DIALECT.read(parse_object(await request.read()))
+    asked = anthropic.DIALECT.read(request.path, parse_object(await request.read()))
     return web.json_response({"input_tokens": asked.length // _CHARACTERS_PER_TOKEN})
 
 
+async def _count_gemini_tokens(request: web.Request) -> web.Response:
+    asked = gemini.DIALECT.read(request.path, parse_object(await request.read()))
+    return web.json_response({"totalTokens": asked.length // _CHARACTERS_PER_TOKEN})
+
+
 async def _models(script: Script, request: web.Request) -> web.Response:
-    """A list that both providers' clients can read."""
+    """A list that all providers' clients can read."""
     del request
+    models = [{"name": f"models/{name}", "displayName": name} for name in script.models]
     data = [
         {
             "id": name,
@@ -128,7 +141,7 @@ async def _models(script: Script, request: web.Request) -> web.Response:
         }
         for name in script.models
     ]
-    return web.json_response({"object": "list", "data": data, "has_more": False})
+    return web.json_response({"object": "list", "data": data, "has_more": False, "models": models})
 
 
 async def _root(request: web.Request) -> web.Response:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tiltyard_gateway.wires import anthropic, openai_responses
-from tiltyard_gateway.wires.base import Inquiry, Reading, Route, Wire
+from tiltyard_gateway.wires import anthropic, gemini, openai_chat, openai_responses
+from tiltyard_gateway.wires.base import Hidden, Inquiry, Reading, Route, Wire
 
-__all__ = ["WIRES", "Inquiry", "Match", "Reading", "Route", "Wire", "find_route", "likely_wire"]
+__all__ = ["WIRES", "Hidden", "Inquiry", "Match", "Reading", "Route", "Wire", "find_route", "likely_wire"]
 
-WIRES: tuple[Wire, ...] = (anthropic.WIRE, openai_responses.WIRE)
+WIRES: tuple[Wire, ...] = (anthropic.WIRE, gemini.WIRE, openai_responses.WIRE, openai_chat.WIRE)
 
 
 class Match(NamedTuple):
@@ -32,4 +32,6 @@ def find_route(method: str, path: str, headers: Mapping[str, str]) -> Match | No
 
 def likely_wire(headers: Mapping[str, str]) -> Wire:
     """In whose words to refuse a request that has no route."""
-    return anthropic.WIRE if "anthropic-version" in headers else openai_responses.WIRE
+    if "anthropic-version" in headers:
+        return anthropic.WIRE
+    return gemini.WIRE if "x-goog-api-key" in headers else openai_responses.WIRE

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tiltyard_gateway.wires.base import (
+    Hidden,
     Inquiry,
     Route,
     as_count,
@@ -14,6 +15,7 @@ from tiltyard_gateway.wires.base import (
     error_text,
     parse_object,
 )
+from tiltyard_gateway.wires.edits import describe_first, remove_key, remove_tools, replace_model
 from tiltyard_specs.calls import Wire as WireName
 from tiltyard_specs.usage import Usage
 
@@ -26,6 +28,7 @@ _ERROR_TYPES = {
     429: "rate_limit_error",
     529: "overloaded_error",
 }
+_WEB_TOOLS = ("web_search_", "web_fetch_", "mcp_toolset")
 _INPUT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation")
 _OUTPUT_FIELDS = ("output_tokens", "output_tokens_details")
 
@@ -105,6 +108,7 @@ class AnthropicWire:
             role=as_text(body.get("model")),
             stream=body.get("stream") is True,
             tools=tuple(name for name in names if name),
+            output_cap=as_count(body.get("max_tokens")),
         )
 
     def key_headers(self, key: str) -> dict[str, str]:
@@ -118,6 +122,42 @@ class AnthropicWire:
     def error_body(self, status: int, message: str) -> dict[str, Any]:
         """`{"type": "error", ...}`."""
         return {"type": "error", "error": {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}}
+
+    def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
+        """The body names it."""
+        return replace_model(rest, body, model)
+
+    def report_usage(self, body: dict[str, Any]) -> Hidden | None:
+        """It always does."""
+        del body
+        return None
+
+    def forbid_cache(self, body: dict[str, Any], nonce: str) -> None:
+        """Nothing is cached that the request does not mark."""
+        del nonce
+        remove_key(body, "cache_control")
+
+    def add_nonce(self, body: dict[str, Any], nonce: str) -> None:
+        """Tools come first in a prompt, so the first one's description changes; else the system text.
+
+        With tools the system text stays: a login of Claude Code's own works with its own text only.
+        """
+        if describe_first(map(as_object, as_list(body.get("tools"))), nonce):
+            return
+        system = body.get("system")
+        if isinstance(system, str):
+            body["system"] = f"{nonce}\n{system}"
+        else:
+            body["system"] = [{"type": "text", "text": nonce}, *as_list(system)]
+
+    def strip_web(self, body: dict[str, Any]) -> list[str]:
+        """Search and fetch run at the provider, and so do MCP servers that the request names by address."""
+        names = remove_tools(body, _reaches_the_web, lambda tool: as_text(tool.get("name")) or tool["type"])
+        return names + (["mcp_servers"] if body.pop("mcp_servers", None) else [])
+
+
+def _reaches_the_web(tool: Mapping[str, Any]) -> bool:
+    return (as_text(tool.get("type")) or "").startswith(_WEB_TOOLS)
 
 
 WIRE = AnthropicWire()

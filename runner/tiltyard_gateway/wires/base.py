@@ -6,7 +6,7 @@ a provider.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -34,6 +34,16 @@ class Inquiry:
     """The model that the agent names."""
     stream: bool
     tools: tuple[str, ...]
+    output_cap: int | None = None
+    """Most output tokens, all choices together, if the request says so."""
+    choices: int = 1
+    """Answers that are asked for at once."""
+    refusal: str | None = None
+    """Why such a request cannot be metered."""
+
+
+Hidden = Callable[[bytes], bool]
+"""Whether an event's data is not for the agent, which did not ask for it."""
 
 
 class Reading(Protocol):
@@ -42,8 +52,10 @@ class Reading(Protocol):
     model: str | None
     error: str | None
     """The provider's own words, when the response says that the call failed."""
-    finished: bool
-    """A stream has said that it is complete."""
+
+    @property
+    def finished(self) -> bool:
+        """A stream has said that it is complete."""
 
     @property
     def usage(self) -> Usage | None:
@@ -77,14 +89,38 @@ class Wire(Protocol):
     def error_body(self, status: int, message: str) -> dict[str, Any]:
         """An error as this API's clients expect it."""
 
+    def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
+        """Ask for another model: in the body, or in the path, which is returned."""
+
+    def report_usage(self, body: dict[str, Any]) -> Hidden | None:
+        """Have a stream report its usage. If the agent had not asked for that: what it must not see."""
+
+    def forbid_cache(self, body: dict[str, Any], nonce: str) -> None:
+        """Keep the provider from caching; `nonce` differs from call to call, where nothing else helps."""
+
+    def add_nonce(self, body: dict[str, Any], nonce: str) -> None:
+        """Make the prompt begin as no other run's does."""
+
+    def strip_web(self, body: dict[str, Any]) -> list[str]:
+        """Remove the tools by which the provider itself would reach the web; names them."""
+
 
 def parse_object(data: bytes) -> dict[str, Any]:
     """A JSON object, or an empty one where it is none: a provider's garbage must not stop the relay."""
+    return as_object(_parsed(data))
+
+
+def parse_objects(data: bytes) -> list[dict[str, Any]]:
+    """A JSON object, or those in a list, which is how a stream looks that is no event stream."""
+    value = _parsed(data)
+    return [as_object(item) for item in value] if isinstance(value, list) else [as_object(value)]
+
+
+def _parsed(data: bytes) -> Any:
     try:
-        value = json.loads(data)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
 
 
 def as_object(value: Any) -> dict[str, Any]:
@@ -105,6 +141,11 @@ def as_text(value: Any) -> str | None:
 def as_count(value: Any) -> int | None:
     """The value if it is a whole number from 0, else None: unknown, never 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def largest(*values: Any) -> int | None:
+    """The largest of the counts that are given."""
+    return max((count for count in map(as_count, values) if count is not None), default=None)
 
 
 def error_text(body: Mapping[str, Any]) -> str | None:

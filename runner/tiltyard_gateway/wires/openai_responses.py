@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tiltyard_gateway.wires.base import (
+    Hidden,
     Inquiry,
     Route,
     as_count,
@@ -14,6 +15,7 @@ from tiltyard_gateway.wires.base import (
     error_text,
     parse_object,
 )
+from tiltyard_gateway.wires.edits import describe_first, remove_tools, replace_model
 from tiltyard_specs.calls import Wire as WireName
 from tiltyard_specs.usage import Usage
 
@@ -24,6 +26,9 @@ _ERROR_TYPES = {
     500: "server_error",
     503: "server_error",
 }
+_WEB_TOOLS = ("web_search", "mcp")
+_CACHE_KEYS = ("prompt_cache_key", "prompt_cache_retention")
+_BACKGROUND = "a response in the background cannot be metered: ask for it without `background`"
 
 
 class ResponsesReading:
@@ -97,6 +102,8 @@ class ResponsesWire:
             role=as_text(body.get("model")),
             stream=body.get("stream") is True,
             tools=tuple(_tool_names(as_list(body.get("tools")))),
+            output_cap=as_count(body.get("max_output_tokens")),
+            refusal=_BACKGROUND if body.get("background") else None,
         )
 
     def key_headers(self, key: str) -> dict[str, str]:
@@ -111,6 +118,46 @@ class ResponsesWire:
         """`{"error": {...}}`."""
         kind = _ERROR_TYPES.get(status, "invalid_request_error")
         return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+
+    def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
+        """The body names it."""
+        return replace_model(rest, body, model)
+
+    def report_usage(self, body: dict[str, Any]) -> Hidden | None:
+        """It always does."""
+        del body
+        return None
+
+    def forbid_cache(self, body: dict[str, Any], nonce: str) -> None:
+        """No switch turns it off, but nothing is found for a prompt that begins differently."""
+        for key in _CACHE_KEYS:
+            body.pop(key, None)
+        self.add_nonce(body, nonce)
+
+    def add_nonce(self, body: dict[str, Any], nonce: str) -> None:
+        """Before the first tool's description and the instructions: their order is not told."""
+        describe_first(_all_tools(body), nonce)
+        instructions = as_text(body.get("instructions"))
+        body["instructions"] = f"{nonce}\n{instructions}" if instructions else nonce
+
+    def strip_web(self, body: dict[str, Any]) -> list[str]:
+        """Search runs at the provider, and so do MCP servers that the request names by address."""
+        holders = [body, *map(as_object, as_list(body.get("input")))]
+        return [name for holder in holders for name in remove_tools(holder, _reaches_the_web, _type)]
+
+
+def _type(tool: Mapping[str, Any]) -> str:
+    return as_text(tool.get("type")) or ""
+
+
+def _reaches_the_web(tool: Mapping[str, Any]) -> bool:
+    return _type(tool).startswith(_WEB_TOOLS)
+
+
+def _all_tools(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for tool in map(as_object, as_list(body.get("tools"))):
+        yield tool
+        yield from map(as_object, as_list(tool.get("tools")))
 
 
 def _tool_names(tools: list[Any], prefix: str = "") -> Iterator[str]:

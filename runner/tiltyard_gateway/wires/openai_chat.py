@@ -1,0 +1,167 @@
+"""OpenAI Chat Completions, which many other providers and local servers speak, too."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tiltyard_gateway.wires.base import (
+    Hidden,
+    Inquiry,
+    Route,
+    as_count,
+    as_list,
+    as_object,
+    as_text,
+    error_text,
+    largest,
+    parse_object,
+)
+from tiltyard_gateway.wires.edits import describe_first, replace_model
+from tiltyard_gateway.wires.openai_responses import WIRE as RESPONSES
+from tiltyard_specs.calls import Wire as WireName
+from tiltyard_specs.usage import Usage
+
+_CACHE_KEYS = ("prompt_cache_key", "prompt_cache_retention")
+_SYSTEM = frozenset({"system", "developer"})
+
+
+class ChatReading:
+    """Usage stands in a chunk of its own before `[DONE]`, or, with some providers, in every chunk."""
+
+    def __init__(self) -> None:
+        self.model: str | None = None
+        self.error: str | None = None
+        self._usage: Usage | None = None
+        self._in_stream = False
+        self._ended = False
+        self._done = False
+
+    @property
+    def finished(self) -> bool:
+        """Some providers leave `[DONE]` out: an ended choice and usage do as well."""
+        return self._done or (self._ended and self._usage is not None)
+
+    @property
+    def usage(self) -> Usage | None:
+        """Counts within a stream that never ended are no totals."""
+        if self._usage and self._in_stream and not (self._done or self._ended):
+            return self._usage.model_copy(update={"output": None, "reasoning": None})
+        return self._usage
+
+    def on_event(self, name: str, data: bytes) -> None:
+        """A chunk, or the word that there are no more."""
+        del name
+        self._in_stream = True
+        if data == b"[DONE]":
+            self._done = True
+        else:
+            self.on_body(parse_object(data))
+
+    def on_body(self, body: Mapping[str, Any]) -> None:
+        """A completion or a chunk of one, or an error."""
+        self.model = as_text(body.get("model")) or self.model
+        self._usage = _usage(as_object(body.get("usage"))) or self._usage
+        if any(as_object(choice).get("finish_reason") for choice in as_list(body.get("choices"))):
+            self._ended = True
+        if body.get("error"):
+            self.error = error_text(body) or "error"
+
+
+def _usage(raw: Mapping[str, Any]) -> Usage | None:
+    """The prompt includes what the cache served and took, the completion includes reasoning."""
+    total, output = as_count(raw.get("prompt_tokens")), as_count(raw.get("completion_tokens"))
+    if total is None and output is None:
+        return None
+    details = as_object(raw.get("prompt_tokens_details"))
+    cached = as_count(details.get("cached_tokens", raw.get("prompt_cache_hit_tokens")))
+    written = as_count(details.get("cache_write_tokens"))
+    fresh = None if total is None else total - (cached or 0) - (written or 0)
+    return Usage(
+        input=as_count(fresh),
+        cache_read=cached,
+        cache_write=written,
+        output=output,
+        reasoning=as_count(as_object(raw.get("completion_tokens_details")).get("reasoning_tokens")),
+    )
+
+
+def _is_usage_chunk(data: bytes) -> bool:
+    body = parse_object(data)
+    return isinstance(body.get("usage"), dict) and body.get("choices") == []
+
+
+class ChatWire:
+    """`POST /v1/chat/completions`, with or without the version segment."""
+
+    name: WireName = "openai-chat"
+    provider: str = "openai"
+    routes: tuple[Route, ...] = (Route("POST", re.compile(r"(/v1)?(?P<rest>/chat/completions)"), "billable"),)
+    session_headers: tuple[str, ...] = ("x-session-id", "session-id")
+
+    def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
+        """Each of the `n` choices may be as long as the cap."""
+        del path
+        cap = largest(body.get("max_completion_tokens"), body.get("max_tokens"))
+        choices = as_count(body.get("n")) or 1
+        return Inquiry(
+            role=as_text(body.get("model")),
+            stream=body.get("stream") is True,
+            tools=tuple(filter(None, map(_tool_name, as_list(body.get("tools"))))),
+            output_cap=None if cap is None else cap * choices,
+            choices=choices,
+        )
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """A bearer token."""
+        return {"Authorization": f"Bearer {key}"}
+
+    def reading(self) -> ChatReading:
+        """A fresh reader for one response."""
+        return ChatReading()
+
+    def error_body(self, status: int, message: str) -> dict[str, Any]:
+        """As the other API of OpenAI."""
+        return RESPONSES.error_body(status, message)
+
+    def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
+        """The body names it."""
+        return replace_model(rest, body, model)
+
+    def report_usage(self, body: dict[str, Any]) -> Hidden | None:
+        """A stream reports usage only when asked. The agent did not ask, so the report is kept from it."""
+        options = as_object(body.get("stream_options"))
+        if body.get("stream") is not True or options.get("include_usage") is True:
+            return None
+        body["stream_options"] = options | {"include_usage": True}
+        return _is_usage_chunk
+
+    def forbid_cache(self, body: dict[str, Any], nonce: str) -> None:
+        """No switch turns it off, but nothing is found for a prompt that begins differently."""
+        for key in _CACHE_KEYS:
+            body.pop(key, None)
+        self.add_nonce(body, nonce)
+
+    def add_nonce(self, body: dict[str, Any], nonce: str) -> None:
+        """Before the first tool's description and the system message: their order is not told."""
+        describe_first((as_object(as_object(t).get("function")) for t in as_list(body.get("tools"))), nonce)
+        messages = as_list(body.get("messages"))
+        first = as_object(messages[0]) if messages else {}
+        content = first.get("content")
+        if first.get("role") in _SYSTEM and isinstance(content, str):
+            first["content"] = f"{nonce}\n{content}"
+        elif first.get("role") in _SYSTEM and isinstance(content, list):
+            content.insert(0, {"type": "text", "text": nonce})
+        else:
+            body["messages"] = [{"role": "system", "content": nonce}, *messages]
+
+    def strip_web(self, body: dict[str, Any]) -> list[str]:
+        """Web search is an option of the request; models that always search answer to their name only."""
+        return ["web_search_options"] if body.pop("web_search_options", None) is not None else []
+
+
+def _tool_name(tool: Any) -> str | None:
+    item = as_object(tool)
+    return as_text(as_object(item.get("function") or item.get("custom")).get("name"))
+
+
+WIRE = ChatWire()
