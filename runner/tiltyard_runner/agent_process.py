@@ -42,7 +42,6 @@ class Process(Protocol):
     """The agent as the main process of its container, or as a further one."""
 
     def begin(self) -> Drain: ...  # noqa: D102
-    def interrupt(self) -> None: ...  # noqa: D102
     def exit_code(self) -> int | None: ...  # noqa: D102
 
 
@@ -59,10 +58,6 @@ class MainProcess:
         drain.start()
         self._container.start()
         return drain
-
-    def interrupt(self) -> None:
-        """SIGINT; the init process hands it on."""
-        self._container.kill("SIGINT")
 
     def exit_code(self) -> int | None:
         """None while it runs."""
@@ -85,10 +80,6 @@ class ExecProcess:
         drain = Drain(self._exec.stream(), self._files)
         drain.start()
         return drain
-
-    def interrupt(self) -> None:
-        """SIGINT to every process of the agent's user: the engine cannot signal a further process."""
-        self._container.run(["sh", "-c", "kill -INT -1"], user=AGENT_UID).output()
 
     def exit_code(self) -> int | None:
         """None while it runs."""
@@ -135,7 +126,7 @@ class Watch:
                     return
             if time.monotonic() > deadline:
                 self._timed_out = True
-                self._interrupt(process, drain)
+                self._interrupt(drain)
                 return
             if time.monotonic() - self._disk_checked > _DISK_INTERVAL and self._check_disk():
                 return
@@ -143,11 +134,12 @@ class Watch:
                 time.sleep(pause)
                 pause = min(2 * pause, _TICK)
 
-    def _interrupt(self, process: Process, drain: Drain) -> None:
-        # Some CLIs print their usage when they get SIGINT; they have a short grace for it.
-        # The engine may refuse a further process to an agent that used up its pids: it is killed next anyway.
+    def _interrupt(self, drain: Drain) -> None:
+        # Some CLIs print their usage when they get SIGINT; they have a short grace for it. All processes get
+        # it, as at a terminal: the engine's own signal would reach but the shell around the CLI.
+        # There is no room for one more process where an agent used up its pids: it is killed next anyway.
         with suppress(docker.errors.APIError):
-            process.interrupt()
+            self._container.run(["sh", "-c", "kill -INT -1"], user=AGENT_UID).output()
         drain.wait(_GRACE)
 
     def _check_disk(self) -> bool:

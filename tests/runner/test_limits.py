@@ -106,6 +106,13 @@ def test_at_its_time_limit_an_agent_may_say_a_last_word(bench: Any) -> None:
     assert result.record.seconds < 4
 
 
+def test_the_interrupt_reaches_the_agent_within_its_shell(bench: Any) -> None:
+    inner = "trap 'echo inner; exit 0' INT; while :; do sleep 0.1; done"
+    result = bench.run(f'echo outer; sh -c "{inner}"; true', edits=False, timeout=1.0)
+    assert result.text("raw.out") == "outer\ninner\n"
+    assert result.record.outcome is Outcome.TIMEOUT
+
+
 def test_who_ignores_the_interrupt_is_killed_with_all_children(
     bench: Any, engine: docker.DockerClient
 ) -> None:

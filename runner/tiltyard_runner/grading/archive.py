@@ -11,6 +11,8 @@ from pathlib import PurePosixPath
 
 _BLOCK = tarfile.BLOCKSIZE
 _COPY = 1 << 20
+_END = 2 * _BLOCK
+"""An archive ends with this many zero bytes at least."""
 
 
 class ChunkReader(io.RawIOBase):
@@ -19,6 +21,7 @@ class ChunkReader(io.RawIOBase):
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._rest = b""
+        self._tail = b""
 
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes; empty at the end."""
@@ -27,8 +30,20 @@ class ChunkReader(io.RawIOBase):
             if chunk is None:
                 return b""
             self._rest = chunk
+            self._tail = (self._tail + chunk)[-_END:]
         piece, self._rest = self._rest[:size], self._rest[size:]
         return piece
+
+    def check_whole(self) -> None:
+        """Read to the end of an archive: `tarfile` takes it for whole where it breaks off between members.
+
+        Raises:
+            tarfile.ReadError: Its end mark is missing.
+        """
+        while self.read(_COPY):
+            pass
+        if self._tail != bytes(_END):
+            raise tarfile.ReadError("the engine's archive breaks off")
 
 
 class TreeArchive:
@@ -41,8 +56,9 @@ class TreeArchive:
     """
 
     def __init__(self, chunks: Iterable[bytes], *, folder: str, uid: int) -> None:
+        self._source = ChunkReader(chunks)
         self._reader = tarfile.open(  # noqa: SIM115  # a stream without end of its own
-            fileobj=ChunkReader(chunks), mode="r|", encoding="utf-8", errors="surrogateescape"
+            fileobj=self._source, mode="r|", encoding="utf-8", errors="surrogateescape"
         )
         self._folder = folder
         self._uid = uid
@@ -62,7 +78,8 @@ class TreeArchive:
                 yield self._header(member, name)
                 if member.isreg():
                     yield from self._content(member)
-        yield bytes(2 * _BLOCK)
+        self._source.check_whole()
+        yield bytes(_END)
 
     def _passes(self, member: tarfile.TarInfo, name: str) -> bool:
         path = PurePosixPath(name)

@@ -66,7 +66,10 @@ def grade(place: Place, job: Job, agent: Container, folder: Path) -> Grade:
     """
     with Container(place.client, _pristine(place, job)) as pristine:
         session = _Session(place, job, pristine, folder)
-        return session.run(agent)
+        try:
+            return session.run(agent)
+        except tarfile.TarError as error:
+            raise GradingError(f"a container could not be read: {error}") from error
 
 
 def _pristine(place: Place, job: Job) -> ContainerPlan:
@@ -120,10 +123,7 @@ class _Session:
 
     def _bring(self, agent: Container) -> None:
         archive = TreeArchive(agent.get_archive(WORKSPACE), folder="tiltyard/new", uid=self._owner)
-        try:
-            self._pristine.put_archive("/tmp", archive.chunks())  # noqa: S108
-        except tarfile.TarError as error:
-            raise GradingError(f"the working tree could not be read from the container: {error}") from error
+        self._pristine.put_archive("/tmp", archive.chunks())  # noqa: S108
         if archive.left_out:
             names = ", ".join(_printable(name) for name in archive.left_out[:5])
             self._warnings.append(
@@ -136,7 +136,7 @@ class _Session:
         path = self._folder / "patch.diff"
         digest, size = self._fetch(f"{_WORK}/patch.diff", path)
         touched = [str(name) for name in found["touched"]]
-        protected = pathspec.PathSpec.from_lines("gitwildmatch", self._job.key.protect)
+        protected = pathspec.GitIgnoreSpec.from_lines(self._job.key.protect)
         tampered = [name for name in [*touched, *found["ignored"]] if protected.match_file(name)]
         fact = PatchFact(files=tuple(_printable(name) for name in touched), bytes=size, sha256=digest)
         return fact, tuple(_printable(name) for name in tampered)
@@ -151,6 +151,7 @@ class _Session:
                     file.write(chunk)
                     digest.update(chunk)
                     size += len(chunk)
+        reader.check_whole()
         return digest.hexdigest(), size
 
     def _script(self, *arguments: str) -> Any:
@@ -159,11 +160,16 @@ class _Session:
         text = output.decode(errors="replace")
         if code == 0:
             return json.loads(text)
-        if self._pristine.state().oom_killed:
+        if self._was_out_of_memory():
             raise _OverrunError("memory limit: what the agent left is too big to be compared")
         if code == _KILLED:
             raise _OverrunError(f"what the agent left could not be compared within {self._patience():.0f} s")
         raise GradingError(f"comparing the trees failed with exit code {code}: {text.strip()[-500:]}")
+
+    def _was_out_of_memory(self) -> bool:
+        # The engine says so only of a container that has ended.
+        self._pristine.end()
+        return self._pristine.state().oom_killed
 
     def _patience(self) -> float:
         return max(self._job.timeout, _COMPARE_SECONDS)
@@ -185,7 +191,7 @@ class _Session:
             self._warnings.append(
                 f"verify was ended at the disk limit: it had written {end.disk_bytes} bytes"
             )
-        if end.exit_code != 0 and self._pristine.state().oom_killed:
+        if end.exit_code not in {0, None} and self._was_out_of_memory():
             self._warnings.append("the kernel ended a process of verify at the memory limit")
         return VerifyResult(
             command=command,
