@@ -1,4 +1,4 @@
-"""What tests of every room share: one engine, one cache of images, one gateway, and a place where runs can happen."""
+"""What tests of every room share: one engine, one cache of images, one gateway, and a place for runs."""
 
 import os
 import threading

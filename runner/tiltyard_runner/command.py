@@ -49,7 +49,9 @@ def run_command(container: Container, plan: CommandPlan, *, log: Path, stop: thr
     Raises:
         InfraError: The engine's stream broke.
     """
-    process = container.run(["sh", "-c", plan.command], user=plan.user, env=plan.env)
+    # One pipe for both streams: the engine's two would lose their order.
+    argv = ["sh", "-c", 'exec sh -c "$0" 2>&1', plan.command]
+    process = container.run(argv, user=plan.user, env=plan.env)
     with OutputFiles(log, log, plan.output_limit) as files:
         drain = Drain(process.stream(), files)
         drain.start()

@@ -260,7 +260,8 @@ def _chunks(connection: Any) -> Iterator[tuple[bytes | None, bytes | None]]:
         for stream, chunk in frames_iter(connection, tty=False):  # type: ignore[no-untyped-call]  # the stubs'
             yield (None, chunk) if stream == _STDERR else (chunk, None)
     finally:
-        connection._response.close()  # noqa: SLF001  # the only handle on the connection beneath
+        # Only the response, where there is one, has a handle on the connection beneath.
+        getattr(connection, "_response", connection).close()
 
 
 def _members(file: FileToPut) -> Iterator[tuple[tarfile.TarInfo, bytes]]:

@@ -1,5 +1,7 @@
 """Removes what a killed driver left behind: its containers, whatever state they are in."""
 
+from contextlib import suppress
+
 import docker
 import docker.errors
 
@@ -16,7 +18,9 @@ def reap(client: docker.DockerClient) -> int:
     for summary in client.api.containers(all=True, filters={"label": OWNER}):
         owner = Owner.from_labels(summary.get("Labels") or {})
         if owner is not None and owner.is_dead():
-            removed += remove(client, summary["Id"])
+            # One that the engine cannot remove now must not keep every later trial from its start.
+            with suppress(docker.errors.APIError):
+                removed += remove(client, summary["Id"])
     return removed
 
 

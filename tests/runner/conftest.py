@@ -1,4 +1,4 @@
-"""A bench on which one run can be tried in one line: a tiny repository, an agent of a few shell commands, real containers."""
+"""A bench to try one run in one line: a tiny repository, an agent of shell commands, real containers."""
 
 import os
 import subprocess

@@ -121,9 +121,9 @@ def test_a_record_is_complete_and_can_be_read_again(bench: Any) -> None:
     assert parse_record(record.to_json(), "run.json") == record
     data = json.loads(record.to_json())
     assert {
-        "schema_version", "run_id", "trial", "capability", "question", "arm", "agent", "rep", "attempt", "outcome",
-        "reason", "answer", "score", "verify", "usage", "metered", "reported", "delivered", "tool_calls", "turns",
-        "seconds", "started_at", "node", "images", "versions",
+        "schema_version", "run_id", "trial", "capability", "question", "arm", "agent", "rep", "attempt",
+        "outcome", "reason", "answer", "score", "verify", "usage", "metered", "reported", "delivered",
+        "tool_calls", "turns", "seconds", "started_at", "node", "images", "versions",
     } <= set(data)  # fmt: skip
     assert (data["outcome"], data["reason"], data["answer"]) == ("passed", None, "done")
     assert (data["run_id"], data["attempt"], data["node"]) == ("0123456789abcdef", 1, "test-node")

@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.engine]
 CALL = """
 import json, os, urllib.error, urllib.request
 def ask(key, path="/v1/messages"):
-    body = {"model": "model-a", "max_tokens": 50, "messages": [{"role": "user", "content": "What is six by seven?"}]}
+    messages = [{"role": "user", "content": "What is six by seven?"}]
+    body = {"model": "model-a", "max_tokens": 50, "messages": messages}
     request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + path, json.dumps(body).encode(),
         {"x-api-key": key, "anthropic-version": "2023-06-01", "content-type": "application/json"})
     try:
@@ -68,7 +69,7 @@ for folder, _, files in os.walk("/proc"):
     for name in files:
         if name in ("environ", "cmdline"):
             try:
-                print(open(os.path.join(folder, name), "rb").read().decode(errors="replace").replace(chr(0), " "))
+                print(open(os.path.join(folder, name), errors="replace").read().replace(chr(0), " "))
             except OSError:
                 pass
 """

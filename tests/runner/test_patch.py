@@ -1,4 +1,4 @@
-"""The patch holds the agent's work to the last byte, whatever the agent did to its tree, its rules and its git data."""
+"""The patch holds the agent's work to the last byte, whatever the agent did to tree, rules and git data."""
 
 import hashlib
 import os
@@ -66,12 +66,14 @@ for folder, folders, files in sorted(os.walk(root)):
             what = mode + hashlib.sha256(data).hexdigest().encode()
         print(repr(os.path.relpath(path, root)), what)
 """
+NASTY_AND_SHOW = f"""{NASTY}
+import subprocess, sys
+subprocess.run([sys.executable, "-c", {TREE!r}, "."], check=True)
+"""
 
 
 def test_the_patch_gives_the_same_tree_in_a_clean_checkout(bench: Any, project: Any, tmp_path: Path) -> None:
-    script = f"{NASTY}\nopen('/tmp/tree.py', 'w').write({TREE!r})\n"
-    show = "\nimport subprocess; print(subprocess.run(['python3', '/tmp/tree.py', '.'], capture_output=True, text=True).stdout)"
-    result = bench.python(script + show, key=Key(verify="true"))
+    result = bench.python(NASTY_AND_SHOW, key=Key(verify="true"))
     assert result.record.outcome is Outcome.PASSED, result.record.reason
     left = _lines(result.record.answer)
 
@@ -90,19 +92,17 @@ def test_the_patch_gives_the_same_tree_in_a_clean_checkout(bench: Any, project: 
 
 
 def test_verify_sees_the_same_tree_as_the_agent_left(bench: Any) -> None:
-    script = f"{NASTY}\nopen('/tmp/tree.py', 'w').write({TREE!r})\n"
-    show = "\nimport subprocess; print(subprocess.run(['python3', '/tmp/tree.py', '.'], capture_output=True, text=True).stdout)"
     verify = f"python3 - . <<'END_OF_TREE'\n{TREE}\nEND_OF_TREE"
-    result = bench.python(script + show, key=Key(verify=verify))
+    result = bench.python(NASTY_AND_SHOW, key=Key(verify=verify))
     assert _lines(result.text("verify.log")) == _lines(result.record.answer)
 
 
 @pytest.mark.parametrize(
     "trick",
     [
-        "printf '* text eol=crlf\\n*.py -diff\\n* ident\\n* filter=x working-tree-encoding=UTF-16\\n' > .gitattributes",
+        "printf '* eol=crlf ident\\n*.py filter=x -diff working-tree-encoding=UTF-16\\n' > .gitattributes",
         "printf '*\\n' > .gitignore; printf '*\\n' > dir/.gitignore",
-        "printf '*\\n' > .git/info/exclude; git config core.excludesFile /dev/stdin; git config core.autocrlf true",
+        "printf '*\\n' > .git/info/exclude; git config core.excludesFile /dev/stdin",
         "git update-index --assume-unchanged calc.py; git update-index --skip-worktree data.bin",
         "git add -A; git commit -qm mine; git checkout -q --orphan other; rm -rf .git/objects",
         "rm -rf .git",
@@ -171,7 +171,9 @@ ls dir/etc > /dev/null && echo done
 
 
 def test_unreadable_and_setuid_files_are_read_all_the_same(bench: Any) -> None:
-    script = "echo 1 > locked; chmod 000 locked; mkdir d; echo 2 > d/e; chmod 000 d; cp run.sh s; chmod 6755 s; echo ok"
+    script = (
+        "echo 1 > locked; chmod 000 locked; mkdir d; echo 2 > d/e; chmod 000 d; cp run.sh s; chmod 6755 s"
+    )
     result = bench.run(script, key=Key(verify="cat locked d/e; stat -c %a s"))
     assert result.files == {"locked", "d/e", "s"}
     assert result.text("verify.log") == "1\n2\n755\n"
@@ -204,7 +206,7 @@ def test_a_tracked_submodule_folder_is_an_ordinary_one(
 
 
 def _lines(text: str) -> list[str]:
-    return sorted(line for line in text.splitlines() if line.startswith("b'") or line.startswith('b"'))
+    return sorted(line for line in text.splitlines() if line.startswith(("b'", 'b"')))
 
 
 def _git(cwd: Path, *args: str) -> None:

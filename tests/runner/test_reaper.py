@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -21,7 +22,8 @@ from tiltyard_images import connect
 from tiltyard_runner.container import Container, ContainerPlan
 from tiltyard_runner.owner import Owner
 labels = Owner.current().labels(trial="reaper-test", role="run", run="r", attempt=1)
-with Container(connect(), ContainerPlan(image=sys.argv[1], argv=("sleep", "300"), labels=labels)) as container:
+plan = ContainerPlan(image=sys.argv[1], argv=("sleep", "300"), labels=labels)
+with Container(connect(), plan) as container:
     container.start()
     print(container.id, flush=True)
     time.sleep(300)
@@ -119,5 +121,4 @@ def _dead() -> Owner:
 
 
 def _stat(pid: int) -> str:
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        return file.read().rpartition(")")[2].split()[19]
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]

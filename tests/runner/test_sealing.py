@@ -25,7 +25,7 @@ def attempt(name, action):
     try:
         found[name] = action() or "answered"
     except OSError as error:
-        found[name] = errno.errorcode.get(error.errno, str(error.errno)) if error.errno else type(error).__name__
+        found[name] = errno.errorcode.get(error.errno, type(error).__name__)
     if time.monotonic() - began > 2:
         found[name] = "hung"
 def tcp(host, port):
@@ -184,7 +184,8 @@ except OSError as error:
 PRIVILEGES = """
 import ctypes, errno, json, os, stat, subprocess
 libc = ctypes.CDLL(None, use_errno=True)
-status = dict(line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
+lines = open("/proc/self/status").read().splitlines()
+status = dict(line.split(":\\t", 1) for line in lines if ":\\t" in line)
 def refused(action):
     try:
         action()
@@ -204,7 +205,9 @@ def syscall(*numbers):
 def quiet(*argv):
     return subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL).returncode
 import socket
-setuid = subprocess.run(["find", "/", "-xdev", "-perm", "-4000", "-type", "f"], capture_output=True, text=True).stdout.split()
+find = ["find", "/", "-xdev", "-perm", "-4000", "-type", "f"]
+setuid = subprocess.run(find, capture_output=True, text=True).stdout.split()
+pids = [pid for pid in os.listdir("/proc") if pid.isdigit()]
 print(json.dumps({
     "uid": [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()],
     "caps": [status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")],
@@ -224,7 +227,7 @@ print(json.dumps({
         "character device": refused(lambda: os.mknod("/tmp/mem", stat.S_IFCHR | 0o600, os.makedev(1, 1))),
         "/dev/mem": refused(lambda: open("/dev/mem", "rb")),
         "/dev/kmsg": refused(lambda: open("/dev/kmsg", "rb")),
-        "/proc/kcore": refused(lambda: open("/proc/kcore", "rb").read(1)) or not os.path.getsize("/proc/kcore"),
+        "/proc/kcore": refused(lambda: open("/proc/kcore", "rb")) or not os.path.getsize("/proc/kcore"),
         "sysrq": refused(lambda: open("/proc/sysrq-trigger", "w")),
         "sysctl": refused(lambda: open("/proc/sys/kernel/core_pattern", "w")),
         "raw socket": refused(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)),
@@ -242,7 +245,7 @@ print(json.dumps({
         "the forwarder's folder": refused(lambda: os.stat("/run/tiltyard")),
     },
     "devices": sorted(os.listdir("/dev")),
-    "processes": sorted({open(f"/proc/{pid}/comm").read().strip() for pid in os.listdir("/proc") if pid.isdigit()}),
+    "processes": sorted({open(f"/proc/{pid}/comm").read().strip() for pid in pids}),
     "unix_sockets": "gw.sock" in open("/proc/net/unix").read(),
     "mounts": "gw.sock" in open("/proc/mounts").read() or "tiltyard" in open("/proc/mounts").read(),
 }))

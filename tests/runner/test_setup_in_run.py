@@ -87,8 +87,8 @@ def test_on_an_open_network_setup_has_it_while_grading_and_verify_has_not(
 @pytest.mark.slow
 @pytest.mark.parametrize("parallel", [False, True])
 def test_setups_wait_for_each_other_unless_the_arm_says_otherwise(
-    bench: Any, place: Place, parallel: bool
-) -> None:  # noqa: FBT001 - a parameter
+    bench: Any, place: Place, *, parallel: bool
+) -> None:
     held = replace(place, setup_lock=threading.Lock())
     held.setup_lock.acquire()
     began = time.monotonic()

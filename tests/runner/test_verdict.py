@@ -139,13 +139,9 @@ def test_enough_pairs_were_tried() -> None:
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [
-        (401, Outcome.INFRA),
-        (429, Outcome.INFRA),
-        (500, Outcome.INFRA),
-        (503, Outcome.INFRA),
-        (529, Outcome.INFRA),
-    ]
-    + [(400, Outcome.NO_ANSWER), (413, Outcome.NO_ANSWER), (None, Outcome.NO_ANSWER)],
+        *((status, Outcome.INFRA) for status in (401, 429, 500, 503, 529)),
+        *((status, Outcome.NO_ANSWER) for status in (400, 413, None)),
+    ],
 )
 def test_the_providers_fault_is_not_the_agents(status: int | None, outcome: Outcome) -> None:
     assert decide(replace(GOOD, result=_error("api_error", status)))[0] is outcome

@@ -75,7 +75,10 @@ def test_verify_gets_the_variables_of_its_run(bench: Any) -> None:
 
 def test_hidden_files_appear_only_for_verify(bench: Any) -> None:
     hidden = {"tests/test_hidden.py": HIDDEN, "new/folder/data.txt": b"hidden data"}
-    look = "find / -name 'test_hidden*' -o -path '*/new/folder*' 2>/dev/null; grep -rl 'def test_hidden' /workspace /tmp /home; true"
+    look = (
+        "find / -name 'test_hidden*' -o -path '*/new/folder*' 2>/dev/null;"
+        "grep -rl 'def test_hidden' /workspace /tmp /home; true"
+    )
     verify = f"{bench.VERIFY} && cat new/folder/data.txt && stat -c %U tests/test_hidden.py"
     result = bench.run(f"{look}; {bench.FIX}", key=Key(verify=verify, hidden=hidden))
     assert result.record.outcome is Outcome.PASSED, result.text("verify.log")
@@ -141,7 +144,8 @@ for name, action in {
     except PermissionError:
         refused.append(name)
 open(".git/mine", "w").write("written")
-print(len(refused), subprocess.run(["git", "status", "--short"], capture_output=True, text=True).stdout, end="")
+status = subprocess.run(["git", "status", "--short"], capture_output=True, text=True).stdout
+print(len(refused), status, end="")
 """
     result = bench.python(script, edits=False, key=Key(verify=f"{bench.VERIFY}; id -u; git status --short"))
     assert result.record.answer == "8"
