@@ -1,6 +1,8 @@
 """The `tiltyard` command, and the one place where errors become a sentence and an exit code."""
 
+import errno
 import os
+import select
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -72,6 +74,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     except _CommandLineError as error:
         error.show()
         return int(ExitCode.USAGE)
+    except SystemExit as leaving:
+        # Typer's answer to a reader that has gone; it raises none otherwise.
+        return int(_said(BrokenPipeError(errno.EPIPE, str(leaving))))
     except Exception as error:  # noqa: BLE001  # the edge: nobody above could say anything better
         return int(_said(error))
     except KeyboardInterrupt:
@@ -79,10 +84,17 @@ def _run(arguments: Sequence[str] | None) -> int:
     return result if isinstance(result, int) else int(ExitCode.OK)
 
 
+def _reader_has_gone() -> bool:
+    """Whether nobody reads standard output any more: a pipe to the engine may break as well."""
+    poll = select.poll()
+    poll.register(sys.stdout, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
 def _said(error: Exception) -> ExitCode:
     """Tell the user in one sentence, and say which exit code that makes."""
     match error:
-        case BrokenPipeError():
+        case BrokenPipeError() if _reader_has_gone():
             # Whoever read our output has gone, as `head` does; Python would complain once more at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ExitCode.OK

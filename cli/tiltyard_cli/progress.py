@@ -24,6 +24,7 @@ class Tally:
         self.outcomes: dict[str, Counter[str]] = {}
         self._here = 0
         self._began: float | None = None
+        self._latest = 0.0
 
     def plan(self, event: Planned) -> None:
         """The trial is laid out."""
@@ -46,6 +47,7 @@ class Tally:
             self.tokens += (spend.usage.total if spend.usage else None) or 0
         if event.final:
             self._here += 1
+            self._latest = time.monotonic()
             self._settle(event.record)
 
     def _settle(self, record: RunRecord) -> None:
@@ -74,10 +76,11 @@ class Tally:
         return f"{tokens}, ${self.usd:.2f}" if self.usd else tokens
 
     def seconds_left(self) -> float | None:
-        """From the pace so far, or None before the first run has ended."""
+        """From the pace up to the latest end, or None before the first run has ended."""
         if not self._here or self._began is None:
             return None
-        return (time.monotonic() - self._began) / self._here * (self.total - self.done)
+        expected = (self._latest - self._began) / self._here * (self.total - self.done)
+        return max(0.0, expected - (time.monotonic() - self._latest))
 
     def arms(self) -> list[str]:
         """Outcomes per arm, one line each."""
@@ -169,13 +172,14 @@ class LiveProgress:
         from rich.console import Console  # noqa: PLC0415  # only a terminal needs rich
         from rich.live import Live  # noqa: PLC0415
 
+        self.tally = Tally()
+        self._step = "preparing"
+        self._lock = threading.Lock()
         self._console = Console(stderr=True, highlight=False)
+        # Live asks for the panel at once.
         self._live = Live(
             console=self._console, get_renderable=self._panel, refresh_per_second=4, transient=True
         )
-        self._lock = threading.Lock()
-        self.tally = Tally()
-        self._step = "preparing"
 
     def __enter__(self) -> Self:
         self._live.__enter__()

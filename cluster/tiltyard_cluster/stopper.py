@@ -22,8 +22,8 @@ class Stopper:
         """Ask to stop.
 
         Raises:
-            KeyboardInterrupt: Nothing runs yet, so there is nothing to finish. No narrower error: this one may
-                come up inside a library that would take an `Exception` for a failure of its own.
+            KeyboardInterrupt: Nothing runs yet, so there is nothing to finish. No narrower error: it may come
+                up inside a library that would take an `Exception` for a failure of its own.
         """
         self.asked += 1
         if self._cancel is None:

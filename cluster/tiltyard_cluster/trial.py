@@ -23,6 +23,7 @@ from tiltyard_cluster.recovery import recover
 from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed, without_failed
 from tiltyard_cluster.stopper import Stopper
 from tiltyard_cluster.store import FolderStore
+from tiltyard_gateway.scripted import load_script
 from tiltyard_images import connect
 from tiltyard_runner.reaper import reap
 from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial
@@ -79,6 +80,8 @@ class Preview:
 def preview_trial(trial: Trial, out: Path, options: RunOptions | None = None) -> Preview:
     """Lay a trial out and see what is done already, without an engine and without spending anything."""
     options = options or RunOptions()
+    if options.model_script is not None:
+        load_script(options.model_script)
     resolved = resolve(trial, options)
     there = progress(resolved.plan, Publisher(FolderStore(out), read_only=True))
     if options.retry_failed:
@@ -131,8 +134,8 @@ class _Start:
         self._stopped: str | None = None
 
     def run(self) -> TrialResult:
-        scripted = self._options.model_script is not None
-        require_ready(self._trial, self._options.environ, scripted=scripted)
+        options = self._options
+        require_ready(self._trial, options.environ, model_script=options.model_script)
         with ExitStack() as stack:
             store = FolderStore.create(self._out)
             stack.enter_context(_only_one(self._out))

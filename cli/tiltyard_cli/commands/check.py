@@ -12,15 +12,13 @@ def check(spec: SpecFile, model_script: ModelScript = None) -> None:
 
     Exit code 65 means that the spec is wrong; 69 that it is right but this machine lacks a key or an engine.
     """
-    from tiltyard_cluster.readiness import require_ready  # noqa: PLC0415
     from tiltyard_specs import load_trial, select  # noqa: PLC0415
 
     trial = select(load_trial(spec))
-    require_ready(trial, os.environ, scripted=model_script is not None)
-    if model_script is not None:
-        from tiltyard_gateway.scripted import load_script  # noqa: PLC0415
+    # Only a right spec needs what takes long to load.
+    from tiltyard_cluster.readiness import require_ready  # noqa: PLC0415
 
-        load_script(model_script)
+    require_ready(trial, os.environ, model_script=model_script)
     spec_ = trial.spec
     runs = f"{len(spec_.questions)} questions, {len(spec_.arms)} arms, {len(trial.agents)} agents"
     typer.echo(f"{spec}: right. {runs}, {spec_.defaults.reps} repetitions each.")

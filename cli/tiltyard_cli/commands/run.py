@@ -37,11 +37,13 @@ def run(  # noqa: PLR0913  # one parameter for each option
     results: the exit code is 0 when every run is recorded, and 3 when a setup failed, a treatment was not
     delivered, or the budget left runs over.
     """
-    from tiltyard_cluster import RunOptions, preview_trial  # noqa: PLC0415
-    from tiltyard_cluster.resolve import default_out  # noqa: PLC0415
     from tiltyard_specs import load_trial, select  # noqa: PLC0415
 
     trial = select(load_trial(spec), questions=question or (), arms=arm or (), agents=agent or (), reps=reps)
+    # Only a right spec needs what takes long to load.
+    from tiltyard_cluster import RunOptions, preview_trial  # noqa: PLC0415
+    from tiltyard_cluster.resolve import default_out  # noqa: PLC0415
+
     folder = out or default_out(spec)
     options = RunOptions(retry_failed=retry_failed, model_script=model_script, parallel=parallel)
     if dry_run:
