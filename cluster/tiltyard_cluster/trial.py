@@ -14,7 +14,7 @@ from tiltyard_cluster.budget import Spending
 from tiltyard_cluster.events import AttemptEnded, Note, Planned
 from tiltyard_cluster.executor import Executor, OpenRun
 from tiltyard_cluster.node import LocalNode
-from tiltyard_cluster.options import RunOptions
+from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.readiness import require_ready
@@ -24,7 +24,7 @@ from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, reti
 from tiltyard_cluster.stopper import Stopper
 from tiltyard_cluster.store import FolderStore
 from tiltyard_gateway.scripted import load_script
-from tiltyard_images import connect
+from tiltyard_images import connect, sweep_builds
 from tiltyard_runner.reaper import reap
 from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial
 from tiltyard_specs.errors import InterruptedTrialError, UnavailableError
@@ -142,7 +142,7 @@ class _Start:
             store.remove_leftovers()
             publisher = Publisher(store)
             client = connect()
-            if removed := reap(client):
+            if removed := reap(client) + len(sweep_builds(client, cache_folder(options.environ))):
                 self._note(f"removed {removed} containers that a killed start had left")
             resolved = resolve(self._trial, self._options)
             before = self._before(resolved, publisher)

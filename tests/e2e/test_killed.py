@@ -99,3 +99,24 @@ def test_calls_that_were_paid_for_are_kept(world: Any, until: Callable[..., None
         assert spend["cost_usd"] == pytest.approx(0.11)
     assert (place / "attempts/1/calls.jsonl").read_text().count("\n") == 1
     assert not (folder / ".staging").exists()
+
+
+def test_a_build_that_was_killed_leaves_no_container(world: Any, until: Callable[..., None]) -> None:
+    """The next start removes it, also one that builds something else."""
+    arms = [{"name": "plain"}, {"name": "built", "setup": [f"sleep 60 # {world.name}"]}]
+    world.write({**SPEC, "arms": arms, "defaults": {"reps": 1}}, "built.yaml")
+    builds = {"all": True, "filters": {"label": "tiltyard.build-lock"}}
+    before = {found["Id"] for found in world.engine.api.containers(**builds)}
+
+    def new() -> set[str]:
+        return {found["Id"] for found in world.engine.api.containers(**builds)} - before
+
+    process = world.start("run", "built.yaml")
+    until(lambda: len(new()) > 0, "a build")
+    (container,) = new()
+    process.kill()
+    process.communicate()
+    done = world("run", "built.yaml", "--arm", "plain", "--question", "sum")
+
+    assert done.code == 0
+    assert container not in new()
