@@ -113,6 +113,7 @@ def test_the_interrupt_reaches_the_agent_within_its_shell(bench: Any) -> None:
     assert result.record.outcome is Outcome.TIMEOUT
 
 
+@pytest.mark.slow
 def test_who_ignores_the_interrupt_is_killed_with_all_children(
     bench: Any, engine: docker.DockerClient
 ) -> None:
@@ -150,6 +151,7 @@ def test_an_agent_that_closes_its_output_is_waited_for(bench: Any) -> None:
     assert result.files == {"late"}
 
 
+@pytest.mark.slow
 def test_an_agent_may_be_silent_for_longer_than_the_engine_client_waits(
     bench: Any, image_builder: ImageBuilder, place: Place
 ) -> None:

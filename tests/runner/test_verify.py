@@ -101,10 +101,13 @@ def test_hidden_files_appear_only_for_verify(bench: Any) -> None:
 )
 def test_what_the_agent_plants_in_the_place_of_a_hidden_file_gives_way(bench: Any, plant: str) -> None:
     key = Key(verify="python3 -m pytest -q tests/test_hidden.py", hidden={"tests/test_hidden.py": HIDDEN})
-    assert bench.run(f"{plant}; echo done", key=key).record.outcome is Outcome.FAILED, (
-        "the bug is still there"
-    )
     assert bench.run(f"{bench.FIX}; {plant}", key=key).record.outcome is Outcome.PASSED
+
+
+def test_a_forged_test_in_the_place_of_a_hidden_one_does_not_count(bench: Any) -> None:
+    key = Key(verify="python3 -m pytest -q tests/test_hidden.py", hidden={"tests/test_hidden.py": HIDDEN})
+    forged = "echo 'def test_hidden(): pass' > tests/test_hidden.py; echo done"
+    assert bench.run(forged, key=key).record.outcome is Outcome.FAILED
 
 
 def test_what_the_agent_leaves_outside_its_tree_does_not_reach_verify(bench: Any) -> None:
@@ -177,6 +180,7 @@ def test_an_ignored_file_in_the_way_of_the_agents_work_gives_way(bench: Any, wor
     assert result.text("verify.log") == "mine\n"
 
 
+@pytest.mark.slow
 def test_more_than_the_memory_can_compare_is_the_agents_limit(bench: Any) -> None:
     from tiltyard_runner.container import Bounds  # noqa: PLC0415
 
