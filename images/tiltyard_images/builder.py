@@ -71,10 +71,9 @@ class ImageBuilder:
         pin = AGENT_PINS.get(kind)
         if pin is None:
             return base
-        package = f"{pin.package}@{pin.version}"
-        key = key_of("agent", base.key, recipe_digest(kind), package)
+        key = key_of("agent", base.key, recipe_digest(kind), pin.requirement)
         layer = Layer(f"agent-{kind}", key, base, pin.version)
-        return self._dockerfile(layer, kind, {"BASE": base.id, "PACKAGE": package})
+        return self._dockerfile(layer, kind, {"BASE": base.id, "PACKAGE": pin.requirement})
 
     def workspace(
         self, parent: Image, checkout: Checkout | None, *, writable: bool, history: History

