@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,15 +121,29 @@ class World:
         """How many attempts have begun and not ended."""
         return len(list((self.out / ".staging").glob("*/begun.json")))
 
-    def executions(self, since: float) -> list[str]:
-        """The run id of each run container made since then, in order, as the engine remembers it."""
-        events = self.engine.events(
-            since=int(since),
-            until=int(time.time()) + 1,
-            filters={"event": "create", "label": [f"tiltyard.trial={self.name}", "tiltyard.role=run"]},
-            decode=True,
-        )
-        return [event["Actor"]["Attributes"]["tiltyard.run"] for event in events]
+    @contextmanager
+    def executions(self) -> Iterator[list[str]]:
+        """While the block lasts, the run id of each container made for a run of this trial.
+
+        As the engine tells, and listened to live, because it remembers few events.
+        """
+        labels = [f"tiltyard.trial={self.name}", "tiltyard.role=run"]
+        client = docker.from_env()
+        stream = client.events(filters={"event": "create", "label": labels}, decode=True)
+        made: list[str] = []
+
+        def listen() -> None:
+            made.extend(event["Actor"]["Attributes"]["tiltyard.run"] for event in stream)
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        try:
+            yield made
+        finally:
+            time.sleep(0.5)
+            stream.close()
+            listener.join()
+            client.close()
 
     def containers(self) -> list[str]:
         """Ids of all containers of this trial, in any state."""

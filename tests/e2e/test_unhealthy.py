@@ -1,5 +1,7 @@
 """Trials that do not go well: a setup that fails, a budget that is spent."""
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -107,6 +109,32 @@ def test_a_scripted_answer_is_never_taken_for_a_providers(world: Any) -> None:
     done = world("run", "costly.yaml", "--dry-run")
 
     assert "4 runs, 0 done, 4 to run" in done.out
+
+
+def test_a_run_that_the_engine_lost_is_tried_again(world: Any, until: Callable[..., None]) -> None:
+    """Its way to the meter goes while it works: an infra attempt, kept, and a second one that counts."""
+    agents = [{"name": "slow", "kind": "text", "command": "sleep 1.5; echo 4"}]
+    world.write(
+        {**SPEC, "defaults": {"reps": 1, "timeout": 60}, "arms": [{"name": "plain"}], "agents": agents},
+        "lost.yaml",
+    )
+    process = world.start("run", "lost.yaml")
+    running = {"label": [f"tiltyard.trial={world.name}", "tiltyard.role=run"], "status": "running"}
+    until(lambda: len(world.engine.api.containers(filters=running)) == 1, "an agent at work")
+    forwarders = {"label": [f"tiltyard.trial={world.name}", "tiltyard.role=forwarder"]}
+    (forwarder,) = world.engine.api.containers(filters=forwarders)
+    world.engine.api.remove_container(forwarder["Id"], force=True)
+    done = world.end(process)
+    place = world.folder / "lost-results/runs/sum/plain/slow/1"
+    record, attempt = (
+        json.loads(path.read_text()) for path in (place / "run.json", place / "attempts/1/attempt.json")
+    )
+
+    assert done.code == 0
+    assert "; tried again" in done.err
+    assert (record["outcome"], record["attempt"]) == ("passed", 2)
+    assert (attempt["outcome"], attempt["attempt"]) == ("infra", 1)
+    assert attempt["reason"] == "the slot's way to the meter broke during the run"
 
 
 def test_nothing_is_left(broken: Any) -> None:
