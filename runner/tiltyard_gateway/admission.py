@@ -10,6 +10,10 @@ from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.runs import Run
 from tiltyard_gateway.wires import Match, likely_wire
 
+_FINAL = {"x-should-retry": "false"}
+"""Some client libraries ask this header; a second try would be refused like the first."""
+_BAD_GATEWAY = 502
+"""The provider cannot be reached: a second try is right."""
 _KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 
 
@@ -83,10 +87,13 @@ async def read_body(request: web.BaseRequest, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def refusal(request: web.BaseRequest, match: Match | None, status: int, message: str) -> web.Response:
+def refusal(
+    request: web.BaseRequest, match: Match | None, status: int, message: str, reason: str | None = None
+) -> web.Response:
     """An error as the agent's client library expects it."""
     wire = match.wire if match else likely_wire(request.headers)
-    response = web.json_response(wire.error_body(status, f"tiltyard gateway: {message}"), status=status)
+    body = wire.error_body(status, f"tiltyard gateway: {message}", reason)
+    response = web.json_response(body, status=status, headers=None if status == _BAD_GATEWAY else _FINAL)
     if status in {413, 426}:
         response.force_close()
     return response

@@ -12,10 +12,11 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from tiltyard_gateway.config import GatewayConfig, RunMeter, RunTicket, meter_from_wire, to_wire
+from tiltyard_gateway.config import GatewayConfig, RunMeter, RunTicket, Spent, meter_from_wire, to_wire
 from tiltyard_gateway.process import HelperProcess
 from tiltyard_specs.calls import Call
 from tiltyard_specs.errors import UnavailableError, UsageError
+from tiltyard_specs.trial import Budget
 
 _CONTROL_NAME = "control.sock"
 _PREFIX = "tiltyard-gw-"
@@ -89,9 +90,21 @@ class GatewayProcess:
         """Give the slot to a run: from now on its socket serves this run's placebo key."""
         self._command(name, "begin", to_wire(ticket))
 
+    def spent(self) -> Spent:
+        """What all runs have used so far, earlier spend included, and what calls in flight reserve."""
+        return Spent.model_validate(self._ask("GET", "/spent"))
+
+    def allow(self, budget: Budget) -> None:
+        """Change the trial's budget from now on, earlier spend included."""
+        self._ask("POST", "/budget", to_wire(budget))
+
+    def meter(self, name: str) -> RunMeter:
+        """What the run that owns the slot has used so far."""
+        return meter_from_wire(self._command(name, "calls"))
+
     def calls(self, name: str) -> tuple[Call, ...]:
         """The settled calls of the run that owns the slot, so far."""
-        return meter_from_wire(self._command(name, "calls")).calls
+        return self.meter(name).calls
 
     def end(self, name: str) -> RunMeter:
         """Close the run: what is in flight is broken off and settled, later requests are refused."""

@@ -14,7 +14,7 @@ from pydantic import Field, SecretStr
 from tiltyard_specs.base import Model
 from tiltyard_specs.calls import Call
 from tiltyard_specs.spec_base import Auth
-from tiltyard_specs.trial import PriceRow
+from tiltyard_specs.trial import Budget, PriceRow
 from tiltyard_specs.usage import Usage, total_usage
 
 ANTHROPIC_URL = "https://api.anthropic.com/v1"
@@ -59,6 +59,40 @@ class Timeouts(Model):
     """To open a connection to a provider."""
     idle: float = 600.0
     """Without a byte from the provider, before and within a response."""
+    room: float = 120.0
+    """For a call to wait until others in flight leave room for its reserve."""
+
+
+class RunLimits(Model):
+    """What one run may use: its end is the run's end."""
+
+    usd: float | None = None
+    """US dollars, from the price table."""
+    tokens: int | None = None
+    """Tokens, all kinds together."""
+    turns: int | None = None
+    """Model calls that were answered."""
+    reserve: bool = True
+    """Whether a call must fit with its worst case. If not, the call that reaches a limit may go beyond it."""
+
+
+class Spent(Model):
+    """What all runs of a trial have used."""
+
+    usd: float = 0.0
+    """Charged so far, in US dollars; calls without a price count nothing."""
+    tokens: int = 0
+    """Charged so far."""
+    reserved_usd: float = 0.0
+    """Set aside for calls in flight."""
+    reserved_tokens: int = 0
+    """Set aside for calls in flight."""
+    refused: int = 0
+    """Calls that the trial's budget turned away."""
+
+
+StopReason = Literal["usd", "tokens", "turns", "trial budget", "unpriced"]
+"""What ended a run at the meter. unpriced: a limit in USD, and a model whose price is unknown."""
 
 
 class GatewayConfig(Model):
@@ -70,6 +104,10 @@ class GatewayConfig(Model):
     """By provider: `anthropic`, `openai`, `gemini`."""
     prices: dict[str, PriceRow] = Field(default_factory=dict)
     """By exact model name."""
+    budget: Budget | None = None
+    """What all runs of this gateway together may spend, earlier spend included."""
+    spent: Spent = Spent()
+    """What was spent before this gateway began; only `usd` and `tokens` count."""
     timeouts: Timeouts = Timeouts()
     max_body: int = 64 * 1024 * 1024
     """Largest request body, in bytes."""
@@ -88,6 +126,8 @@ class RunTicket(Model):
     """File to which each settled call is appended as one JSON line."""
     upstreams: dict[str, Upstream] = Field(default_factory=dict)
     """Overrides the configuration's, by provider."""
+    limits: RunLimits = RunLimits()
+    """What the run may use."""
     rewrite: dict[str, str] = Field(default_factory=dict)
     """Models to swap on the way: exact names first, then wildcards in this order."""
     auth: Auth = "placebo"
@@ -109,6 +149,8 @@ class RunMeter:
     """Refused and free requests beyond the recorded ones."""
     journal_error: str | None = None
     """Why calls could not be written to the calls file, if so."""
+    stopped_by: StopReason | None = None
+    """Why the run's calls were refused from some point on, if so."""
 
     @property
     def usage(self) -> Usage | None:
@@ -121,6 +163,21 @@ class RunMeter:
         priced = [call.cost_usd for call in self.calls if call.cost_usd is not None]
         unpriced = any(_is_complete(call) and call.cost_usd is None for call in self.calls)
         return None if unpriced or not priced else sum(priced)
+
+    @property
+    def charged_usd(self) -> float:
+        """What counts against budgets: the reserve stands for a call whose usage is not fully known."""
+        return sum(call.charged_usd or 0.0 for call in self.calls)
+
+    @property
+    def charged_tokens(self) -> int:
+        """What counts against budgets."""
+        return sum(call.charged_tokens or 0 for call in self.calls)
+
+    @property
+    def held_seconds(self) -> float:
+        """Time in which the gateway held calls back: it is not the agent's and not the model's."""
+        return sum(call.held_seconds for call in self.calls)
 
     @property
     def incomplete(self) -> int:
@@ -151,4 +208,9 @@ def _reveal(value: Any) -> Any:
 def meter_from_wire(data: dict[str, Any]) -> RunMeter:
     """Read what the control socket answers."""
     calls = tuple(Call.model_validate(item) for item in data["calls"])
-    return RunMeter(calls=calls, unrecorded=data["unrecorded"], journal_error=data["journal_error"])
+    return RunMeter(
+        calls=calls,
+        unrecorded=data["unrecorded"],
+        journal_error=data["journal_error"],
+        stopped_by=data["stopped_by"],
+    )

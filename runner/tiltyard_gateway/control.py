@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from tiltyard_gateway.config import RunMeter, RunTicket
 from tiltyard_gateway.slots import Slots
 from tiltyard_specs.errors import TiltyardError
+from tiltyard_specs.trial import Budget
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -25,6 +26,8 @@ class Control:
         app = web.Application(middlewares=[_errors], client_max_size=1024 * 1024)
         app.add_routes([
             web.get("/alive", self._alive),
+            web.get("/spent", self._spent),
+            web.post("/budget", self._budget),
             web.post("/slots/{slot}/open", self._open),
             web.post("/slots/{slot}/begin", self._begin),
             web.post("/slots/{slot}/calls", self._calls),
@@ -35,6 +38,14 @@ class Control:
 
     async def _alive(self, request: web.Request) -> web.Response:
         del request
+        return web.json_response({})
+
+    async def _spent(self, request: web.Request) -> web.Response:
+        del request
+        return web.json_response(self.slots.spent().model_dump())
+
+    async def _budget(self, request: web.Request) -> web.Response:
+        self.slots.allow(Budget.model_validate_json(await request.read()))
         return web.json_response({})
 
     async def _open(self, request: web.Request) -> web.Response:
@@ -62,6 +73,7 @@ def _meter(meter: RunMeter) -> web.Response:
         "calls": [call.model_dump(mode="json") for call in meter.calls],
         "unrecorded": meter.unrecorded,
         "journal_error": meter.journal_error,
+        "stopped_by": meter.stopped_by,
     }
     return web.json_response(body)
 

@@ -7,7 +7,8 @@ from multidict import CIMultiDict
 
 from tiltyard_gateway.admission import Destination, refusal
 from tiltyard_gateway.editing import Edited
-from tiltyard_gateway.runs import Outcome, Pending, Run
+from tiltyard_gateway.pending import Outcome, Pending
+from tiltyard_gateway.runs import Run
 from tiltyard_gateway.sse import Sieve, SseParser
 from tiltyard_gateway.upstream import (
     Address,

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from tiltyard_gateway.admission import admit, read_body, refusal
+from tiltyard_gateway.budget import Budget
 from tiltyard_gateway.config import GatewayConfig
 from tiltyard_gateway.editing import Edited, edit, edit_free, read_request
 from tiltyard_gateway.exchange import Exchange, settle_hung_up
+from tiltyard_gateway.pending import Pending
 from tiltyard_gateway.refused import RefusedError
-from tiltyard_gateway.runs import Pending, Run
+from tiltyard_gateway.runs import Run
 from tiltyard_gateway.upstream import Connections
 from tiltyard_gateway.wires import Match, find_route
+from tiltyard_gateway.worst_case import worst_case
 
 _GREETINGS = frozenset({"/", "/api/hello"})
 """Paths by which CLIs ask whether somebody is there."""
@@ -24,6 +27,7 @@ class Relay:
 
     config: GatewayConfig
     connections: Connections
+    budget: Budget
 
     async def handle(self, request: web.BaseRequest, run: Run | None) -> web.StreamResponse:
         """Answer one request of the run that owns the slot; without a run nothing is served or recorded."""
@@ -41,8 +45,8 @@ class Relay:
             return await self._pass_on(request, match, run, pending)
         except RefusedError as refused:
             pending.status = refused.status
-            run.settle(pending, "refused", message=refused.message, keep=keep)
-            return refusal(request, match, refused.status, refused.message)
+            run.settle(pending, "refused", message=refused.message, reason=refused.reason, keep=keep)
+            return refusal(request, match, refused.status, refused.message, refused.reason)
         finally:
             # The agent hung up, unless it is settled already.
             settle_hung_up(run, pending, keep=keep)
@@ -53,6 +57,8 @@ class Relay:
         found, destination = admit(request, match, run)
         raw = await read_body(request, self.config.max_body)
         edited = _edit(request, found, run, pending, raw)
+        if pending.worst:
+            await run.reserve(pending)
         exchange = Exchange(request, found, run, pending, keep=self.config.max_unbilled)
         return await exchange.run(self.connections, destination, edited)
 
@@ -79,6 +85,8 @@ def _edit(request: web.BaseRequest, match: Match, run: Run, pending: Pending, ra
         if inquiry.refusal:
             raise RefusedError(400, inquiry.refusal)
         pending.edited = edited = edit(raw, body, match, inquiry, run.ticket)
+        row = run.price(None, edited.model or inquiry.role)
+        pending.worst = worst_case(edited.body, body, inquiry, row)
     except RecursionError as error:
         raise RefusedError(400, "the request body is nested too deep") from error
     return edited

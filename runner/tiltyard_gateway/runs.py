@@ -3,61 +3,47 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from time import monotonic
-from typing import Literal
+from typing import NamedTuple
 
+from tiltyard_gateway.amounts import Amount
+from tiltyard_gateway.budget import Budget
 from tiltyard_gateway.config import RunMeter, RunTicket, Upstream
-from tiltyard_gateway.editing import Edited
 from tiltyard_gateway.journal import Journal
+from tiltyard_gateway.pending import Charged, Outcome, Pending
 from tiltyard_gateway.prices import cost_usd, find_price
-from tiltyard_gateway.wires import Inquiry, Reading, Wire
+from tiltyard_gateway.purse import Purse
+from tiltyard_gateway.refused import RefusedError
+from tiltyard_gateway.wires import Wire
 from tiltyard_specs.calls import Call
 from tiltyard_specs.redact import Redactor
 from tiltyard_specs.trial import PriceRow
 
-Outcome = Literal["ok", "error", "cut", "hung_up", "refused", "free"]
 _MESSAGE_LENGTH = 500
 _PATH_LENGTH = 500
 _BREAK_OFF_SECONDS = 5.0
 
 
-@dataclass(slots=True)
-class Pending:
-    """A request that has not settled yet."""
+class _Paid(NamedTuple):
+    """How a call was charged."""
 
-    index: int
-    method: str
-    path: str
-    wire: Wire | None
-    break_off: Callable[[], None]
-    """Drops the agent's connection, which cancels the request."""
-    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
-    started: float = field(default_factory=monotonic)
-    inquiry: Inquiry | None = None
-    edited: Edited | None = None
-    session: str | None = None
-    reading: Reading | None = None
-    status: int | None = None
-    first_byte: float | None = None
-    sent: bool = False
-    """The request went on to the provider: from here on it may be billed."""
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def mark_first_byte(self) -> None:
-        """The first byte of the response's body has come."""
-        if self.first_byte is None:
-            self.first_byte = monotonic() - self.started
+    row: PriceRow | None
+    amount: Amount
+    charged: Charged | None
 
 
 class Run:
     """The run that owns a slot now."""
 
     def __init__(
-        self, ticket: RunTicket, upstreams: Mapping[str, Upstream], prices: Mapping[str, PriceRow]
+        self,
+        ticket: RunTicket,
+        upstreams: Mapping[str, Upstream],
+        prices: Mapping[str, PriceRow],
+        budget: Budget,
     ) -> None:
         self.ticket = ticket
+        self.purse = Purse(ticket.limits, budget)
         self.upstreams = {**upstreams, **ticket.upstreams}
         self.placebo = ticket.placebo_key.get_secret_value()
         self._secrets = {up.key.get_secret_value() for up in self.upstreams.values() if up.key}
@@ -84,19 +70,48 @@ class Run:
         self._pending[pending.index] = pending
         return pending
 
+    def price(self, model: str | None, role: str | None) -> PriceRow | None:
+        """The row of a model."""
+        return find_price(self._prices, model, role)
+
+    async def reserve(self, pending: Pending) -> None:
+        """Set the worst case of a request aside, or refuse it."""
+        if pending.worst is None or pending.wire is None:
+            return
+        began = monotonic()
+        try:
+            reservation = await self.purse.reserve(pending.worst, stop_status=pending.wire.stop_status)
+        finally:
+            pending.held += monotonic() - began
+        if pending.settled.is_set():
+            self.purse.settle(reservation, Amount())
+            raise RefusedError(403, "the run has ended")
+        pending.reservation = reservation
+
     def settle(
-        self, pending: Pending, outcome: Outcome, *, message: str | None = None, keep: int | None = None
+        self,
+        pending: Pending,
+        outcome: Outcome,
+        *,
+        message: str | None = None,
+        reason: str | None = None,
+        keep: int | None = None,
     ) -> None:
         """A request is over; a second word on it is ignored. `keep` bounds the refused and free ones."""
         if self._pending.pop(pending.index, None) is None:
             return
         pending.settled.set()
+        row = self.price(pending.reading.model if pending.reading else None, pending.asked or pending.role)
+        charge, charged = pending.charge(outcome, row)
+        if pending.reservation:
+            self.purse.settle(pending.reservation, charge)
         if outcome in {"refused", "free"}:
             self._unbilled += 1
             if keep is not None and self._unbilled > keep:
                 self.unrecorded += 1
                 return
-        call = self._call(pending, outcome, message)
+        paid = _Paid(row, charge, charged)
+        call = self._call(pending, outcome, paid, message=message, reason=reason)
         self.calls.append(call)
         self.journal.append(call)
 
@@ -109,22 +124,26 @@ class Run:
                 for pending in list(self._pending.values()):
                     await pending.settled.wait()
         for pending in list(self._pending.values()):
-            self.settle(pending, "hung_up", message="broken off at the end of the run")
+            outcome: Outcome = "hung_up" if pending.sent else "refused"
+            self.settle(pending, outcome, message="broken off at the end of the run")
         self.journal.close()
         return self.meter()
 
     def meter(self) -> RunMeter:
         """What the run has used so far, in the order of the requests."""
         calls = tuple(sorted(self.calls, key=lambda call: call.index))
-        return RunMeter(calls=calls, unrecorded=self.unrecorded, journal_error=self.journal.error)
+        return RunMeter(
+            calls=calls,
+            unrecorded=self.unrecorded,
+            journal_error=self.journal.error,
+            stopped_by=self.purse.stopped_by,
+        )
 
-    def _call(self, pending: Pending, outcome: Outcome, message: str | None) -> Call:
+    def _call(
+        self, pending: Pending, outcome: Outcome, paid: _Paid, *, message: str | None, reason: str | None
+    ) -> Call:
         reading, inquiry = pending.reading, pending.inquiry
         usage = reading.usage if reading else None
-        role = inquiry.role if inquiry else None
-        edited = pending.edited
-        asked = edited.model if edited else None
-        model = reading.model if reading else None
         text = message or (reading.error if reading else None)
         return Call(
             index=pending.index,
@@ -132,19 +151,24 @@ class Run:
             wire=pending.wire.name if pending.wire else None,
             method=pending.method,
             path=self.redactor.text(pending.path),
-            role=role,
-            model=model,
+            role=pending.role,
+            model=reading.model if reading else None,
             stream=inquiry.stream if inquiry else False,
             status=pending.status,
             outcome=outcome,
             usage=usage,
-            cost_usd=cost_usd(usage, find_price(self._prices, model, asked or role)),
+            cost_usd=cost_usd(usage, paid.row),
             seconds=round(monotonic() - pending.started, 6),
             first_byte_seconds=None if pending.first_byte is None else round(pending.first_byte, 6),
             tools=inquiry.tools if inquiry else (),
             session=pending.session,
-            asked=asked,
-            stripped=edited.stripped if edited else (),
-            imputed=self.ticket.auth == "passthrough" and outcome not in {"free", "refused"},
             message=None if text is None else self.redactor.text(text)[:_MESSAGE_LENGTH],
+            asked=pending.asked,
+            stripped=pending.edited.stripped if pending.edited else (),
+            imputed=self.ticket.auth == "passthrough" and outcome not in {"free", "refused"},
+            reason=reason,
+            held_seconds=round(pending.held, 6),
+            charged=paid.charged,
+            charged_usd=paid.amount.usd if paid.charged and paid.row else None,
+            charged_tokens=paid.amount.tokens if paid.charged else None,
         )

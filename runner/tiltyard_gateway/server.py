@@ -10,6 +10,8 @@ from pathlib import Path
 
 from aiohttp import web
 
+from tiltyard_gateway.amounts import Amount, Cap
+from tiltyard_gateway.budget import Budget
 from tiltyard_gateway.config import GatewayConfig
 from tiltyard_gateway.control import Control
 from tiltyard_gateway.lifetime import stop_signal
@@ -26,7 +28,7 @@ async def serve(config: GatewayConfig, folder: Path) -> None:
     stop = stop_signal(signal.SIGTERM, until_stdin_closes=True)
     try:
         async with Connections(config.timeouts) as connections:
-            slots = Slots(folder, config, Relay(config, connections))
+            slots = Slots(folder, config, Relay(config, connections, _budget(config)))
             runner = web.AppRunner(Control(slots).application(), access_log=None, shutdown_timeout=1.0)
             await runner.setup()
             await _listen(runner, folder / CONTROL_NAME)
@@ -36,6 +38,13 @@ async def serve(config: GatewayConfig, folder: Path) -> None:
             await runner.cleanup()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _budget(config: GatewayConfig) -> Budget:
+    given = config.budget
+    cap = Cap.of(given.usd, given.tokens) if given else Cap()
+    spent = Amount.of(config.spent.usd, config.spent.tokens)
+    return Budget(cap, spent, max_wait=config.timeouts.room)
 
 
 async def _listen(runner: web.AppRunner, socket: Path) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from aiohttp import web
 
-from tiltyard_gateway.config import GatewayConfig, RunMeter, RunTicket
+from tiltyard_gateway.amounts import Cap
+from tiltyard_gateway.config import GatewayConfig, RunMeter, RunTicket, Spent
 from tiltyard_gateway.limits import BACKLOG
 from tiltyard_gateway.relay import Relay
 from tiltyard_gateway.runs import Run
 from tiltyard_specs.errors import UsageError
+from tiltyard_specs.trial import Budget
 
 _SLOT = re.compile(r"[A-Za-z0-9][\w.-]{0,31}")
 _SOCKET_NAME = "gw.sock"
@@ -67,6 +69,7 @@ class Slots:
 
     def __init__(self, folder: Path, config: GatewayConfig, relay: Relay) -> None:
         self._folder = folder
+        self._budget = relay.budget
         self._config = config
         self._relay = relay
         self._slots: dict[str, Slot] = {}
@@ -89,7 +92,22 @@ class Slots:
         slot = self.get(name)
         if slot.run is not None:
             raise UsageError(f"slot {name} is owned by run {slot.run.ticket.run_id}: end it first")
-        slot.run = Run(ticket, self._config.upstreams, self._config.prices)
+        slot.run = Run(ticket, self._config.upstreams, self._config.prices, self._budget)
+
+    def spent(self) -> Spent:
+        """What all runs have used so far."""
+        trial = self._budget.trial
+        return Spent(
+            usd=trial.spent.usd,
+            tokens=trial.spent.tokens,
+            reserved_usd=trial.reserved.usd,
+            reserved_tokens=trial.reserved.tokens,
+            refused=self._budget.refused,
+        )
+
+    def allow(self, budget: Budget) -> None:
+        """Change the trial's budget."""
+        self._budget.extend(Cap.of(budget.usd, budget.tokens))
 
     def get(self, name: str) -> Slot:
         """An open slot."""

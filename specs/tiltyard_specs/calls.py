@@ -46,3 +46,13 @@ class Call(Model):
     """Tools by which the provider would have reached the web, taken out of the request."""
     imputed: bool = False
     """The agent's own login paid: the cost is what its tokens cost at list price."""
+    reason: str | None = None
+    """For machines, why the run's call was refused: limit, budget, or unpriced."""
+    held_seconds: float = 0.0
+    """How long the gateway held it back: the provider was overloaded, or a budget had no room yet."""
+    charged: Literal["usage", "reserve"] | None = None
+    """What counts against budgets: the reported usage, or, where that is not whole, the call's reserve."""
+    charged_usd: float | None = None
+    """None when nothing was charged, or when the price is unknown."""
+    charged_tokens: int | None = None
+    """None when nothing was charged."""

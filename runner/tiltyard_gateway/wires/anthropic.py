@@ -22,6 +22,7 @@ from tiltyard_specs.usage import Usage
 _ERROR_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
+    402: "billing_error",
     403: "permission_error",
     404: "not_found_error",
     413: "request_too_large",
@@ -99,6 +100,7 @@ class AnthropicWire:
         Route("GET", re.compile(r"/v1(?P<rest>/models(/[\w.:@-]+)?)"), "free", marker="anthropic-version"),
     )
     session_headers: tuple[str, ...] = ("x-claude-code-session-id",)
+    stop_status: int = 402
 
     def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
         """Model, stream flag and tool names stand in the body."""
@@ -119,8 +121,9 @@ class AnthropicWire:
         """A fresh reader for one response."""
         return AnthropicReading()
 
-    def error_body(self, status: int, message: str) -> dict[str, Any]:
+    def error_body(self, status: int, message: str, reason: str | None = None) -> dict[str, Any]:
         """`{"type": "error", ...}`."""
+        del reason
         return {"type": "error", "error": {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}}
 
     def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:

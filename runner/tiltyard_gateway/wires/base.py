@@ -76,6 +76,8 @@ class Wire(Protocol):
     routes: tuple[Route, ...]
     session_headers: tuple[str, ...]
     """Headers in which known agents send their session id."""
+    stop_status: int
+    """The status at which this API's agents give up at once, found by trying them."""
 
     def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
         """Read a request."""
@@ -86,8 +88,8 @@ class Wire(Protocol):
     def reading(self) -> Reading:
         """A fresh reader for one response."""
 
-    def error_body(self, status: int, message: str) -> dict[str, Any]:
-        """An error as this API's clients expect it."""
+    def error_body(self, status: int, message: str, reason: str | None = None) -> dict[str, Any]:
+        """An error as this API's clients expect it; `reason` goes where the API has a place for it."""
 
     def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
         """Ask for another model: in the body, or in the path, which is returned."""

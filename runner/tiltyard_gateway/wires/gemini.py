@@ -109,6 +109,7 @@ class GeminiWire:
         Route("GET", re.compile(rf"/v1(?P<rest>/models(/{_MODEL})?)"), "free", marker="x-goog-api-key"),
     )
     session_headers: tuple[str, ...] = ()
+    stop_status: int = 403
 
     def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
         """Model and kind of answer stand in the path."""
@@ -132,8 +133,9 @@ class GeminiWire:
         """A fresh reader for one response."""
         return GeminiReading()
 
-    def error_body(self, status: int, message: str) -> dict[str, Any]:
+    def error_body(self, status: int, message: str, reason: str | None = None) -> dict[str, Any]:
         """`{"error": {"code": ..., "status": ...}}`."""
+        del reason
         kind = _STATUSES.get(status, "FAILED_PRECONDITION")
         return {"error": {"code": status, "message": message, "status": kind}}
 

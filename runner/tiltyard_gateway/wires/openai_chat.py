@@ -97,6 +97,7 @@ class ChatWire:
     provider: str = "openai"
     routes: tuple[Route, ...] = (Route("POST", re.compile(r"(/v1)?(?P<rest>/chat/completions)"), "billable"),)
     session_headers: tuple[str, ...] = ("x-session-id", "session-id")
+    stop_status: int = 403
 
     def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
         """Each of the `n` choices may be as long as the cap."""
@@ -119,9 +120,9 @@ class ChatWire:
         """A fresh reader for one response."""
         return ChatReading()
 
-    def error_body(self, status: int, message: str) -> dict[str, Any]:
+    def error_body(self, status: int, message: str, reason: str | None = None) -> dict[str, Any]:
         """As the other API of OpenAI."""
-        return RESPONSES.error_body(status, message)
+        return RESPONSES.error_body(status, message, reason)
 
     def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
         """The body names it."""

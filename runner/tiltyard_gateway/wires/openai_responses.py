@@ -94,6 +94,8 @@ class ResponsesWire:
         Route("GET", re.compile(r"(/v1)?(?P<rest>/models(/[\w.:@-]+)?)"), "free"),
     )
     session_headers: tuple[str, ...] = ("session-id", "session_id")
+    stop_status: int = 400
+    """Codex tries again after 402 and 403, and does not show the message of a 429."""
 
     def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
         """Model, stream flag and tool names stand in the body."""
@@ -114,10 +116,10 @@ class ResponsesWire:
         """A fresh reader for one response."""
         return ResponsesReading()
 
-    def error_body(self, status: int, message: str) -> dict[str, Any]:
+    def error_body(self, status: int, message: str, reason: str | None = None) -> dict[str, Any]:
         """`{"error": {...}}`."""
         kind = _ERROR_TYPES.get(status, "invalid_request_error")
-        return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+        return {"error": {"message": message, "type": kind, "param": None, "code": reason}}
 
     def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
         """The body names it."""
