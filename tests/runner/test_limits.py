@@ -1,5 +1,6 @@
 """What ends a run: memory, pids, disk, output, time. And that nothing of it runs afterwards."""
 
+import threading
 import time
 from dataclasses import replace
 from typing import Any
@@ -131,11 +132,27 @@ sleep 300
     assert _left(engine) == 0
 
 
-def test_nothing_of_the_agent_runs_while_it_is_graded(bench: Any) -> None:
+@pytest.mark.parametrize("setup", [(), ("true",)])
+def test_nothing_of_the_agent_runs_while_it_is_graded(
+    bench: Any, engine: docker.DockerClient, setup: tuple[str, ...]
+) -> None:
     """A background process that outlives the agent's own end is gone before the tree is read."""
-    script = "(setsid sh -c 'while :; do date +%s%N > beat; done' &) ; sleep 0.3; echo ok"
-    result = bench.run(script, key=Key(verify="cp beat /tmp/a; sleep 0.5; cmp beat /tmp/a"))
+    seen: list[int] = []
+
+    def watch() -> None:
+        for _ in range(500):
+            if _running(engine, "grader"):
+                seen.append(len(_running(engine, "run")))
+                return
+            time.sleep(0.02)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    script = "(setsid sleep 300 >/dev/null 2>&1 &) ; sleep 0.3; echo ok"
+    result = bench.run(script, setup=setup, key=Key(verify="sleep 0.5"))
+    watcher.join()
     assert result.record.outcome is Outcome.PASSED
+    assert seen == [0]
 
 
 def test_a_background_child_that_holds_the_output_does_not_hold_the_run(bench: Any) -> None:
@@ -185,6 +202,12 @@ def test_exit_codes_are_recorded(bench: Any, command: str, exit_code: int, reaso
 
 def test_standard_input_is_at_its_end(bench: Any) -> None:
     assert bench.run("cat; echo over", edits=False).record.answer == "over"
+
+
+def _running(engine: docker.DockerClient, role: str) -> list[Any]:
+    labels = ["tiltyard.trial=tests", f"tiltyard.role={role}"]
+    found: list[Any] = engine.api.containers(filters={"label": labels})
+    return found
 
 
 def _left(engine: docker.DockerClient) -> int:
