@@ -98,6 +98,14 @@ class GatewayProcess:
         """Change the trial's budget from now on, earlier spend included."""
         self._ask("POST", "/budget", to_wire(budget))
 
+    def held(self) -> dict[str, float]:
+        """Addresses of providers that requests are held back from now, and for how many seconds yet."""
+        return self._ask("GET", "/held")
+
+    def hold(self, seconds: dict[str, float]) -> None:
+        """Hold requests back from these addresses, because another node was told so."""
+        self._ask("POST", "/hold", json.dumps(seconds))
+
     def meter(self, name: str) -> RunMeter:
         """What the run that owns the slot has used so far."""
         return meter_from_wire(self._command(name, "calls"))

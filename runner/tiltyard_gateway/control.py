@@ -28,6 +28,8 @@ class Control:
             web.get("/alive", self._alive),
             web.get("/spent", self._spent),
             web.post("/budget", self._budget),
+            web.get("/held", self._held),
+            web.post("/hold", self._hold),
             web.post("/slots/{slot}/open", self._open),
             web.post("/slots/{slot}/begin", self._begin),
             web.post("/slots/{slot}/calls", self._calls),
@@ -46,6 +48,15 @@ class Control:
 
     async def _budget(self, request: web.Request) -> web.Response:
         self.slots.allow(Budget.model_validate_json(await request.read()))
+        return web.json_response({})
+
+    async def _held(self, request: web.Request) -> web.Response:
+        del request
+        return web.json_response(self.slots.holds.left())
+
+    async def _hold(self, request: web.Request) -> web.Response:
+        for provider, seconds in (await request.json()).items():
+            self.slots.holds.pause(str(provider), float(seconds))
         return web.json_response({})
 
     async def _open(self, request: web.Request) -> web.Response:

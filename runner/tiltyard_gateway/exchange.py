@@ -7,6 +7,7 @@ from multidict import CIMultiDict
 
 from tiltyard_gateway.admission import Destination, refusal
 from tiltyard_gateway.editing import Edited
+from tiltyard_gateway.holds import Passage
 from tiltyard_gateway.pending import Outcome, Pending
 from tiltyard_gateway.runs import Run
 from tiltyard_gateway.sse import Sieve, SseParser
@@ -31,13 +32,21 @@ class Exchange:
     """The request to the provider and its answer."""
 
     def __init__(
-        self, request: web.BaseRequest, match: Match, run: Run, pending: Pending, *, keep: int
+        self,
+        request: web.BaseRequest,
+        match: Match,
+        run: Run,
+        pending: Pending,
+        passage: Passage,
+        *,
+        keep: int,
     ) -> None:
         self._request = request
         self._match = match
         self._run = run
         self._pending = pending
         self._keep = keep
+        self._passage = passage
         self._response: web.StreamResponse | None = None
 
     async def run(
@@ -52,6 +61,7 @@ class Exchange:
         )
         session = connections.session(address.socket)
         self._pending.sent = True
+        self._passage.send()
         try:
             async with session.request(
                 self._request.method,
@@ -74,6 +84,7 @@ class Exchange:
         return request_headers(self._request.headers, extra, keep_keys=destination.key is None)
 
     async def _answer(self, answer: aiohttp.ClientResponse, edited: Edited) -> web.StreamResponse:
+        self._passage.heard(answer.status, answer.headers)
         self._pending.status = answer.status
         self._pending.reading = self._match.wire.reading()
         if answer.status >= _FIRST_ERROR_STATUS:
@@ -182,7 +193,8 @@ def settle_hung_up(run: Run, pending: Pending, *, keep: int) -> None:
     elif pending.sent:
         run.settle(pending, "hung_up", message=_HUNG_UP)
     else:
-        run.settle(pending, "refused", message=f"{_HUNG_UP} before its request was complete", keep=keep)
+        moment = "while its request was held back" if pending.worst else "before its request was complete"
+        run.settle(pending, "refused", message=f"{_HUNG_UP} {moment}", keep=keep)
 
 
 def _host(address: Address) -> str:

@@ -50,6 +50,11 @@ class Pending:
             self.first_byte = monotonic() - self.started
 
     @property
+    def error(self) -> str | None:
+        """The provider's words of failure."""
+        return self.reading.error if self.reading else None
+
+    @property
     def role(self) -> str | None:
         """The model that the agent named."""
         return self.inquiry.role if self.inquiry else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 
 from aiohttp import web
 
@@ -10,6 +11,7 @@ from tiltyard_gateway.budget import Budget
 from tiltyard_gateway.config import GatewayConfig
 from tiltyard_gateway.editing import Edited, edit, edit_free, read_request
 from tiltyard_gateway.exchange import Exchange, settle_hung_up
+from tiltyard_gateway.holds import Holds, Passage
 from tiltyard_gateway.pending import Pending
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.runs import Run
@@ -28,6 +30,7 @@ class Relay:
     config: GatewayConfig
     connections: Connections
     budget: Budget
+    holds: Holds
 
     async def handle(self, request: web.BaseRequest, run: Run | None) -> web.StreamResponse:
         """Answer one request of the run that owns the slot; without a run nothing is served or recorded."""
@@ -57,10 +60,23 @@ class Relay:
         found, destination = admit(request, match, run)
         raw = await read_body(request, self.config.max_body)
         edited = _edit(request, found, run, pending, raw)
-        if pending.worst:
-            await run.reserve(pending)
-        exchange = Exchange(request, found, run, pending, keep=self.config.max_unbilled)
-        return await exchange.run(self.connections, destination, edited)
+        passage = Passage(self.holds, destination.upstream.base_url)
+        try:
+            if pending.worst:
+                await _wait_for(passage, pending)
+                await run.reserve(pending)
+            exchange = Exchange(request, found, run, pending, passage, keep=self.config.max_unbilled)
+            return await exchange.run(self.connections, destination, edited)
+        finally:
+            passage.ended(pending.error)
+
+
+async def _wait_for(passage: Passage, pending: Pending) -> None:
+    began = monotonic()
+    try:
+        await passage.wait()
+    finally:
+        pending.held += monotonic() - began
 
 
 def _breaker(request: web.BaseRequest) -> Callable[[], None]:

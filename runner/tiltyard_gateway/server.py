@@ -14,6 +14,7 @@ from tiltyard_gateway.amounts import Amount, Cap
 from tiltyard_gateway.budget import Budget
 from tiltyard_gateway.config import GatewayConfig
 from tiltyard_gateway.control import Control
+from tiltyard_gateway.holds import Holds
 from tiltyard_gateway.lifetime import stop_signal
 from tiltyard_gateway.limits import BACKLOG, raise_open_files
 from tiltyard_gateway.relay import Relay
@@ -28,7 +29,11 @@ async def serve(config: GatewayConfig, folder: Path) -> None:
     stop = stop_signal(signal.SIGTERM, until_stdin_closes=True)
     try:
         async with Connections(config.timeouts) as connections:
-            slots = Slots(folder, config, Relay(config, connections, _budget(config)))
+            slots = Slots(
+                folder,
+                config,
+                Relay(config, connections, _budget(config), Holds(longest=config.timeouts.hold)),
+            )
             runner = web.AppRunner(Control(slots).application(), access_log=None, shutdown_timeout=1.0)
             await runner.setup()
             await _listen(runner, folder / CONTROL_NAME)

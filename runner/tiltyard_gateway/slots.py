@@ -9,6 +9,7 @@ from aiohttp import web
 
 from tiltyard_gateway.amounts import Cap
 from tiltyard_gateway.config import GatewayConfig, RunMeter, RunTicket, Spent
+from tiltyard_gateway.holds import Holds
 from tiltyard_gateway.limits import BACKLOG
 from tiltyard_gateway.relay import Relay
 from tiltyard_gateway.runs import Run
@@ -70,6 +71,7 @@ class Slots:
     def __init__(self, folder: Path, config: GatewayConfig, relay: Relay) -> None:
         self._folder = folder
         self._budget = relay.budget
+        self._holds = relay.holds
         self._config = config
         self._relay = relay
         self._slots: dict[str, Slot] = {}
@@ -104,6 +106,11 @@ class Slots:
             reserved_tokens=trial.reserved.tokens,
             refused=self._budget.refused,
         )
+
+    @property
+    def holds(self) -> Holds:
+        """Which providers are held back."""
+        return self._holds
 
     def allow(self, budget: Budget) -> None:
         """Change the trial's budget."""

@@ -179,8 +179,11 @@ def test_free_paths_are_served_and_not_counted(
 
 
 def test_errors_of_the_provider_pass_with_their_headers(
-    agent: Agent, gateway: GatewayProcess, provider: Provider
+    agent: Agent, gateway: GatewayProcess, provider: Provider, kit: type[Kit], calls_path: Path
 ) -> None:
+    gateway.end("0")
+    own = Upstream(base_url=f"{provider.url}/own/v1", key=kit.REAL_KEY)  # whose pause holds up no other test
+    gateway.begin("0", kit.ticket(calls_path, anthropic=own))
     error = {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}
     provider.behaviour = lambda exchange: exchange.answer(429, error, retry_after="7")
     answer = agent.message()
