@@ -8,11 +8,15 @@ from tiltyard_specs.nearest import did_you_mean
 from tiltyard_specs.scalars import wrong
 from tiltyard_specs.spec_base import Provider
 
-RUNNABLE_KINDS = ("claude", "codex", "text", "oracle", "nop")
-KNOWN_KINDS = (*RUNNABLE_KINDS, "mini", "copilot", "gemini", "cursor", "opencode")
+RUNNABLE_KINDS = ("claude", "codex", "mini", "text", "oracle", "nop")
+KNOWN_KINDS = (*RUNNABLE_KINDS, "copilot", "gemini", "cursor", "opencode")
 UNMETERED_KINDS = frozenset({"text", "oracle", "nop"})
 """Kinds that need no budget, no price and no key."""
-PROVIDER_OF_KIND: dict[str, Provider] = {"claude": "anthropic", "codex": "openai"}
+PROVIDER_OF_KIND: dict[str, Provider] = {
+    "claude": "anthropic",
+    "codex": "openai",
+    "mini": "openai",
+}
 
 
 def kind_problem(value: str) -> tuple[str, str] | None:

@@ -157,8 +157,8 @@ def test_what_is_wrong_with_a_question(sentences: Sentences, question: str, path
          'expected a name of letters, digits, - and _, got "../x"'),
         ("env: {A-B: x}", "env.A-B", '"A-B" is not the name of an environment variable'),
         ("env: {A: 1}", "env.A", "expected text, got 1; put it in quotes"),
-        ("kind: cluade", "kind", 'unknown kind "cluade"; did you mean "claude"? Kinds that run today: claude, codex, nop, oracle, text'),
-        ("kind: gemini", "kind", 'kind "gemini" does not run yet; kinds that run today: claude, codex, text, oracle, nop'),
+        ("kind: cluade", "kind", 'unknown kind "cluade"; did you mean "claude"? Kinds that run today: claude, codex, mini, nop, oracle, text'),
+        ("kind: gemini", "kind", 'kind "gemini" does not run yet; kinds that run today: claude, codex, mini, text, oracle, nop'),
         ("auth: none", "auth", '"none" is not allowed here; Allowed: passthrough, placebo'),
     ],
 )  # fmt: skip
@@ -172,8 +172,8 @@ def test_what_is_wrong_with_an_arm(sentences: Sentences, arm: str, path: str, me
     ("agent", "path", "message"),
     [
         ("{name: claude}", "", "kind claude needs a model; pin it, so that all runs ask the same one: model: NAME"),
-        ("{name: mine}", "", '"mine" is not the name of a kind, so add kind: how its output is read; Kinds that run today: claude, codex, nop, oracle, text'),
-        ("{name: gemini, model: m}", ".name", 'kind "gemini" does not run yet; kinds that run today: claude, codex, text, oracle, nop'),
+        ("{name: ours}", "", '"ours" is not the name of a kind, so add kind: how its output is read; Kinds that run today: claude, codex, mini, nop, oracle, text'),
+        ("{name: gemini, model: m}", ".name", 'kind "gemini" does not run yet; kinds that run today: claude, codex, mini, text, oracle, nop'),
         ("{name: mine, kind: text}", "", "kind text needs a command; for example command: my-agent {prompt}"),
         ("{name: codex, model: m, models: [n]}", "", "has both model and models; keep one of them"),
         ("{name: codex, model: m, effort: low, efforts: [x]}", "", "has both effort and efforts; keep one of them"),

@@ -43,6 +43,7 @@ class ClaudeAdapter:
     kind = "claude"
     provider: Provider | None = "anthropic"
     layer: str | None = "claude"
+    result_file: str | None = None
 
     def treatment_files(self, task: AgentTask) -> tuple[LaunchFile, ...]:
         """Skills in `.claude/skills`, instructions in `CLAUDE.md`."""

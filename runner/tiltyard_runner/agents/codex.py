@@ -43,6 +43,7 @@ class CodexAdapter:
     kind = "codex"
     provider: Provider | None = "openai"
     layer: str | None = "codex"
+    result_file: str | None = None
 
     def treatment_files(self, task: AgentTask) -> tuple[LaunchFile, ...]:
         """Skills in `.agents/skills`, instructions in `AGENTS.md`."""

@@ -97,7 +97,7 @@ class AgentOutput:
     exit_code: int | None
     timed_out: bool = False
     usage_file: Path | None = None
-    """A file beside the streams in which some CLIs put their usage or trajectory."""
+    """A copy of the adapter's `result_file`; None when there is none, or when the agent left none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +156,11 @@ class AgentAdapter(Protocol):
     @property
     def layer(self) -> str | None:
         """Name of the image layer that holds its CLI; None when the base image is enough."""
+        ...
+
+    @property
+    def result_file(self) -> str | None:
+        """Absolute path of the container's file that `parse` needs as `usage_file`; None for most."""
         ...
 
     def treatment_files(self, task: AgentTask) -> tuple[LaunchFile, ...]:

@@ -24,6 +24,7 @@ PATCH_FILE = f"{SCRATCH}/solution.patch"
 class _Unmetered:
     provider: Provider | None = None
     layer: str | None = None
+    result_file: str | None = None
 
     def treatment_files(self, task: AgentTask) -> tuple[LaunchFile, ...]:
         """None: it reads nothing."""

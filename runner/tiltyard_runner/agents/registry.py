@@ -2,6 +2,7 @@
 
 from tiltyard_runner.agents.claude import ClaudeAdapter
 from tiltyard_runner.agents.codex import CodexAdapter
+from tiltyard_runner.agents.mini import MiniAdapter
 from tiltyard_runner.agents.model import AgentAdapter
 from tiltyard_runner.agents.reference import NopAdapter, OracleAdapter
 from tiltyard_runner.agents.text import TextAdapter
@@ -9,7 +10,14 @@ from tiltyard_specs.errors import DataError
 
 _ADAPTERS: dict[str, AgentAdapter] = {
     adapter.kind: adapter
-    for adapter in (ClaudeAdapter(), CodexAdapter(), TextAdapter(), OracleAdapter(), NopAdapter())
+    for adapter in (
+        ClaudeAdapter(),
+        CodexAdapter(),
+        MiniAdapter(),
+        TextAdapter(),
+        OracleAdapter(),
+        NopAdapter(),
+    )
 }
 KINDS: tuple[str, ...] = tuple(_ADAPTERS)
 """The kinds that a spec may name."""

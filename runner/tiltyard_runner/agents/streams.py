@@ -5,6 +5,7 @@ raises on what it finds, and no line can fill the memory.
 """
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,14 +23,19 @@ Event = Mapping[str, Any]
 
 
 def events(path: Path) -> Iterator[Event]:
-    """The JSON objects of a file of JSON lines; lines that are anything else are passed over."""
+    """The JSON objects of a file of JSON lines, or of arrays on lines; all else is passed over."""
     if not path.exists():
         return
     with path.open("rb") as stream:
         for line in _lines(stream):
-            event = _parse(line)
-            if event is not None:
-                yield event
+            yield from _objects(line)
+
+
+def document(path: Path, limit: int) -> object:
+    """The one JSON value that a file holds; None when it holds none, or more bytes than the limit."""
+    with path.open("rb") as stream:
+        content = stream.read(limit + 1)
+    return _value(content) if len(content) <= limit else None
 
 
 def tail(path: Path) -> str:
@@ -80,28 +86,45 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
         skipping = not whole
 
 
-def _without_surrogates(value: str) -> str:
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def value_at(content: str, at: int) -> tuple[object, int]:
+    """One JSON value that begins at a place, and where it ends.
+
+    Raises:
+        ValueError: No whole value begins there.
+    """
+    value, end = _DECODER.raw_decode(content, at)
+    return _without_surrogates(value), end
 
 
-def _cleaned(value: Any) -> Any:
+def _finite(digits: str) -> float | None:
+    """A number as JSON may write it again: Python reads 1e999 as infinity."""
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _: None)
+
+
+def _without_surrogates(value: Any) -> Any:
     """A JSON value whose strings can all be written as UTF-8; a lone escaped surrogate is legal JSON."""
     if isinstance(value, str):
-        return _without_surrogates(value)
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        return [_cleaned(item) for item in value]
+        return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {_without_surrogates(key): _cleaned(item) for key, item in value.items()}
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
     return value
 
 
-def _parse(line: bytes) -> Event | None:
-    if not line.lstrip().startswith(b"{"):
-        return None
+def _value(content: bytes) -> object:
     try:
-        value = json.loads(line.decode("utf-8", "replace"))
-        if b"\\ud" in line.lower():
-            value = _cleaned(value)
+        value = _DECODER.decode(content.decode("utf-8", "replace"))
+        return _without_surrogates(value) if b"\\ud" in content.lower() else value
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+
+
+def _objects(line: bytes) -> Iterator[Event]:
+    """What one line holds: `claude --output-format json --verbose` prints a whole run as one array."""
+    value = _value(line) if line.lstrip().startswith((b"{", b"[")) else None
+    yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict))

@@ -19,6 +19,7 @@ class TextAdapter:
     kind = "text"
     provider: Provider | None = None
     layer: str | None = None
+    result_file: str | None = None
 
     def treatment_files(self, task: AgentTask) -> tuple[LaunchFile, ...]:
         """None: what an unknown command would read is unknown."""

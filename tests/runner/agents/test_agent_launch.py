@@ -178,9 +178,9 @@ def test_what_cannot_start_says_why(kind: str, task: AgentTask, sentence: str) -
 
 
 def test_an_unknown_kind_names_the_known_ones() -> None:
-    assert KINDS == ("claude", "codex", "text", "oracle", "nop")
+    assert KINDS == ("claude", "codex", "mini", "text", "oracle", "nop")
     with pytest.raises(
-        DataError, match="no agent kind 'cluade'; the kinds are claude, codex, text, oracle, nop"
+        DataError, match="no agent kind 'cluade'; the kinds are claude, codex, mini, text, oracle, nop"
     ):
         adapter_for("cluade")
 
