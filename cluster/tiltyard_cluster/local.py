@@ -33,10 +33,11 @@ class LocalExecutor:
         staging: Folder for files of attempts under way; on the same file system as a folder store.
         retries: Further attempts after an infra outcome.
         stop: Set to end runs under way.
+        enough: Asked with each attempt's record before anything further begins; true ends the trial there.
         listen: Hears of each start.
     """
 
-    def __init__(  # the parts it composes
+    def __init__(  # noqa: PLR0913  # the parts it composes
         self,
         *,
         parallel: int,
@@ -46,6 +47,7 @@ class LocalExecutor:
         staging: Path,
         retries: int,
         stop: threading.Event,
+        enough: Callable[[RunRecord], bool],
         listen: Listener,
     ) -> None:
         self._parallel = parallel
@@ -56,6 +58,7 @@ class LocalExecutor:
         self._retries = retries
         self._stop_now = stop
         self._stop_soon = threading.Event()
+        self._enough = enough
         self._listen = listen
         self._blocks: queue.SimpleQueue[Sequence[OpenRun] | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[Finished | BaseException | None] = queue.SimpleQueue()
@@ -123,6 +126,8 @@ class LocalExecutor:
         for tried in range(self._retries + 1):
             attempt = run.attempt + tried
             record, final = self._attempt(run, attempt, place, last=tried == self._retries)
+            if self._enough(record):
+                self.cancel(now=False)
             self._results.put(Finished(run.planned, record, final))
             if final or self._stop_soon.wait(_BACKOFF * (tried + 1)):
                 return

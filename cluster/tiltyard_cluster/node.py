@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from tiltyard_images import EngineFacts, Image, ImageBuilder, engine_facts
 from tiltyard_runner.job import Place
 from tiltyard_runner.owner import Owner
 from tiltyard_runner.slot import Slot
-from tiltyard_specs import Trial
+from tiltyard_specs import RunRecord, Trial
 
 
 class LocalNode:
@@ -92,8 +92,12 @@ class LocalNode:
         return open_runs
 
     @contextmanager
-    def executor(self) -> Iterator[LocalExecutor]:
-        """The machine, ready to run: gateway, slots on demand, and nothing of it afterwards."""
+    def executor(self, enough: Callable[[RunRecord], bool]) -> Iterator[LocalExecutor]:
+        """The machine, ready to run: gateway, slots on demand, and nothing of it afterwards.
+
+        Args:
+            enough: Whether an attempt's record is the last that is wanted; asked from any thread.
+        """
         stop = threading.Event()
         with ExitStack() as stack:
             self._staging.mkdir(parents=True, exist_ok=True)
@@ -113,6 +117,7 @@ class LocalNode:
                     staging=self._staging,
                     retries=self._trial.spec.retries,
                     stop=stop,
+                    enough=enough,
                     listen=self._options.listen,
                 )
             )

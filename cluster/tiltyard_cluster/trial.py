@@ -1,5 +1,6 @@
 """Runs a whole trial on this machine: the public `run_trial`, and `preview_trial`, which spends nothing."""
 
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -131,6 +132,7 @@ class _Start:
         self._options = options
         self._stopper = stopper
         self._spending = Spending(trial.spec.budget)
+        self._counting = threading.Lock()
         self._stopped: str | None = None
 
     def run(self) -> TrialResult:
@@ -166,7 +168,7 @@ class _Start:
 
     def _run_on(self, node: LocalNode, left: Sequence[PlannedRun]) -> None:
         open_runs = node.prepare(left)
-        with node.executor() as executor:
+        with node.executor(self._enough) as executor:
             # Attached to the end: an interrupt while slots are taken down must not break that off.
             self._stopper.attach(lambda now: executor.cancel(now=now))
             self._drive(executor, open_runs)
@@ -175,11 +177,14 @@ class _Start:
         for block in _blocks(open_runs):
             executor.submit(block)
         for finished in executor.results():
-            self._spending.add(finished.record)
             self._options.listen(AttemptEnded(finished.record, finished.final))
-            if self._stopped is None and (spent := self._budget_spent()):
-                self._stopped = spent
-                executor.cancel(now=False)
+
+    def _enough(self, record: RunRecord) -> bool:
+        """Count an attempt; whether the budget is spent with it."""
+        with self._counting:
+            self._spending.add(record)
+            self._stopped = self._stopped or self._budget_spent()
+            return self._stopped is not None
 
     def _budget_spent(self) -> str | None:
         spent = self._spending.exhausted()

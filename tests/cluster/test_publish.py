@@ -31,7 +31,7 @@ class KilledError(Exception):
 
 
 class KilledStore(FolderStore):
-    """A folder store whose process dies after so many changes: before the next one, or in the middle of it."""
+    """A folder store whose process dies before one of its changes."""
 
     def __init__(self, root: Path, lives: int) -> None:
         super().__init__(root)
