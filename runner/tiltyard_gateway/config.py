@@ -111,6 +111,8 @@ class GatewayConfig(Model):
     spent: Spent = Spent()
     """What was spent before this gateway began; only `usd` and `tokens` count."""
     timeouts: Timeouts = Timeouts()
+    allow: tuple[str, ...] = ()
+    """Hosts that agents may CONNECT to: a name for its ports 80 and 443, or `name:port`."""
     max_body: int = 64 * 1024 * 1024
     """Largest request body, in bytes."""
     max_unbilled: int = 1000

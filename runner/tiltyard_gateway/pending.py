@@ -40,6 +40,9 @@ class Pending:
     reading: Reading | None = None
     status: int | None = None
     first_byte: float | None = None
+    sent_bytes: int | None = None
+    received_bytes: int | None = None
+    """Through a tunnel."""
     sent: bool = False
     """The request went on to the provider: from here on it may be billed."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)

@@ -8,13 +8,14 @@ from aiohttp import web
 
 from tiltyard_gateway.admission import admit, read_body, refusal
 from tiltyard_gateway.budget import Budget
-from tiltyard_gateway.config import GatewayConfig
+from tiltyard_gateway.config import GatewayConfig, default_upstreams
 from tiltyard_gateway.editing import Edited, edit, edit_free, read_request
 from tiltyard_gateway.exchange import Exchange, settle_hung_up
 from tiltyard_gateway.holds import Holds, Passage
 from tiltyard_gateway.pending import Pending
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.runs import Run
+from tiltyard_gateway.tunnel import gate, tunnel
 from tiltyard_gateway.upstream import Connections
 from tiltyard_gateway.wires import Match, find_route
 from tiltyard_gateway.worst_case import worst_case
@@ -34,7 +35,7 @@ class Relay:
 
     async def handle(self, request: web.BaseRequest, run: Run | None) -> web.StreamResponse:
         """Answer one request of the run that owns the slot; without a run nothing is served or recorded."""
-        path = request.rel_url.raw_path
+        path = request.raw_path if request.method == "CONNECT" else request.rel_url.raw_path
         match = find_route(request.method, path, request.headers)
         if run is None:
             return refusal(request, match, 403, "no run owns this slot now")
@@ -45,6 +46,8 @@ class Relay:
                 pending.status = 200
                 run.settle(pending, "free", keep=keep)
                 return web.Response(text="tiltyard gateway\n")
+            if request.method == "CONNECT":
+                return await self._tunnel(request, run, pending)
             return await self._pass_on(request, match, run, pending)
         except RefusedError as refused:
             pending.status = refused.status
@@ -53,6 +56,17 @@ class Relay:
         finally:
             # The agent hung up, unless it is settled already.
             settle_hung_up(run, pending, keep=keep)
+
+    async def _tunnel(self, request: web.BaseRequest, run: Run, pending: Pending) -> web.StreamResponse:
+        config = self.config
+        upstreams = [*default_upstreams().values(), *run.upstreams.values()]
+        target = gate(config.allow, [each.base_url for each in upstreams]).check(request.raw_path)
+        try:
+            timeouts = config.timeouts
+            return await tunnel(request, pending, target, connect=timeouts.connect, idle=timeouts.idle)
+        finally:
+            if pending.status is not None:
+                run.settle(pending, "free", keep=config.max_unbilled)
 
     async def _pass_on(
         self, request: web.BaseRequest, match: Match | None, run: Run, pending: Pending

@@ -168,6 +168,8 @@ class Run:
             imputed=self.ticket.auth == "passthrough" and outcome not in {"free", "refused"},
             reason=reason,
             held_seconds=round(pending.held, 6),
+            sent_bytes=pending.sent_bytes,
+            received_bytes=pending.received_bytes,
             charged=paid.charged,
             charged_usd=paid.amount.usd if paid.charged and paid.row else None,
             charged_tokens=paid.amount.tokens if paid.charged else None,

@@ -117,11 +117,20 @@ class Connections:
 def proxy_for(upstream: Upstream, address: Address) -> str | None:
     """The proxy that the environment names; aiohttp's `trust_env` would read ~/.netrc, too."""
     host = address.url.host or ""
-    if upstream.scripted or address.socket or host in _LOOPBACK:
+    if upstream.scripted or address.socket:
         return None
-    return _environment_proxy(address.url.scheme, host)
+    return environment_proxy(address.url.scheme, host)
 
 
 @cache
-def _environment_proxy(scheme: str, host: str) -> str | None:
+def environment_proxy(scheme: str, host: str) -> str | None:
+    """The proxy for a host, if the environment names one."""
+    if host in _LOOPBACK:
+        return None
     return None if urllib.request.proxy_bypass(host) else urllib.request.getproxies().get(scheme)
+
+
+def host_of(base_url: str) -> str | None:
+    """The host of a provider's address, in lower case."""
+    host = None if _UNIX.fullmatch(base_url) else URL(base_url).host
+    return host.lower() if host else None

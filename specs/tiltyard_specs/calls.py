@@ -47,7 +47,7 @@ class Call(Model):
     imputed: bool = False
     """The agent's own login paid: the cost is what its tokens cost at list price."""
     reason: str | None = None
-    """For machines, why the run's call was refused: limit, budget, or unpriced."""
+    """For machines, why the request was refused: limit, budget, unpriced, or host."""
     held_seconds: float = 0.0
     """How long the gateway held it back: the provider was overloaded, or a budget had no room yet."""
     charged: Literal["usage", "reserve"] | None = None
@@ -56,3 +56,7 @@ class Call(Model):
     """None when nothing was charged, or when the price is unknown."""
     charged_tokens: int | None = None
     """None when nothing was charged."""
+    sent_bytes: int | None = None
+    """What the agent sent through a tunnel to an allowed host; such a connection is a free call."""
+    received_bytes: int | None = None
+    """What came back through the tunnel."""

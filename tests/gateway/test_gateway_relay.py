@@ -146,7 +146,7 @@ def test_connect_is_refused(agent: Agent, gateway: GatewayProcess) -> None:
     connection.sock.recv(65536)
     connection.sock.sendall(b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n")
 
-    assert connection.sock.recv(65536).startswith(b"HTTP/1.1 404")
+    assert connection.sock.recv(65536).startswith(b"HTTP/1.1 403")
     assert [call.outcome for call in gateway.end("0").calls] == ["free", "refused"]
 
 
