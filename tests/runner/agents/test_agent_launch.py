@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tiltyard_runner.agents import (
     KINDS,
@@ -125,6 +126,45 @@ def test_a_custom_claude_command_has_the_environment_of_the_cli() -> None:
     custom = adapter_for("claude").launch(replace(TASK, command="my-loop"))
     assert custom.argv == ("sh", "-c", "my-loop")
     assert custom.env == adapter_for("claude").launch(TASK).env
+
+
+def test_mini_asks_nobody_and_has_no_limit_but_the_spec_s() -> None:
+    task = replace(TASK, effort="low", max_turns=7, args=("-c", "environment.timeout=60"))
+    launch = adapter_for("mini").launch(task)
+    result_file = adapter_for("mini").result_file
+    assert result_file is not None
+    assert launch.argv[0] == "mini"
+    assert {"--yolo", "--exit-immediately"} < set(launch.argv)
+    assert (option(launch.argv, "--cost-limit"), option(launch.argv, "--model")) == ("0", "openai/m-1")
+    assert option(launch.argv, "--output") == result_file
+    assert launch.argv[-2:] == ("-c", "environment.timeout=60")
+    assert yaml.safe_load(launch.files[0].content) == {
+        "run": {"task": "Do it"},
+        "agent": {"step_limit": 7},
+        "model": {"model_kwargs": {"extra_body": {"reasoning_effort": "low"}}},
+    }
+    assert launch.env["OPENAI_API_BASE"] == "http://127.0.0.1:1/v1"
+    assert launch.env["OPENAI_API_KEY"] == "sk-placebo-7"
+    assert launch.env["MSWEA_CONFIGURED"] == "true"
+    assert launch.env["MSWEA_COST_TRACKING"] == "ignore_errors"
+
+
+def test_a_custom_mini_command_finds_model_and_gateway_and_leaves_its_trajectory_in_its_place() -> None:
+    custom = adapter_for("mini").launch(replace(TASK, command="mini -y -t {prompt}"))
+    assert custom.argv == ("sh", "-c", "mini -y -t 'Do it'")
+    assert custom.env["MSWEA_MODEL_NAME"] == "openai/m-1"
+    own_place = f"{custom.env['MSWEA_GLOBAL_CONFIG_DIR']}/last_mini_run.traj.json"
+    assert adapter_for("mini").result_file == own_place
+
+
+@pytest.mark.parametrize("prompt", [*AWKWARD, "x" * 200_000, "\x85\x7f\u2028\ufffe{{task}} # 'a': \t\r\n"])
+def test_a_prompt_for_mini_survives_its_configuration_file(prompt: str) -> None:
+    (file,) = adapter_for("mini").launch(replace(TASK, prompt=prompt)).files
+    assert yaml.safe_load(file.content)["run"]["task"] == prompt
+
+
+def test_only_mini_leaves_its_result_in_a_file() -> None:
+    assert [kind for kind in KINDS if adapter_for(kind).result_file] == ["mini"]
 
 
 @pytest.mark.parametrize("prompt", AWKWARD)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tiltyard_runner.agents import AgentOutput, AgentTask, Skill, adapter_for
+from tiltyard_runner.agents import AgentOutput, AgentResult, AgentTask, Skill, adapter_for
 from tiltyard_specs.calls import Call
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -116,6 +116,18 @@ def test_names_are_matched_whole_and_with_the_characters_that_a_cli_keeps() -> N
     task = replace(SPIKE, mcp_servers={"my-srv": {"command": "s", "tools": ["find-it"]}})
     assert missing("codex", "plain", task, [call_with("mcp__my_srv__find_it")]) == ()
     assert missing("codex", "plain", task, [call_with("mcp__my_srv2__find_it")]) != ()
+
+
+def test_nothing_but_files_and_words_reaches_mini() -> None:
+    mini = adapter_for("mini")
+    task = replace(SPIKE, skills=(Skill("acme", "d", "c"),), instructions="Be brief.")
+    assert mini.treatment_files(task) == ()
+    assert mini.missing_treatment(task, AgentResult(), [call_with("bash")]) == (
+        "MCP server spike: mini has no MCP",
+        "skill acme: mini loads no skills",
+        "instructions: mini reads no such file",
+    )
+    assert mini.missing_treatment(AgentTask(prompt="p"), AgentResult(), []) == ()
 
 
 @pytest.mark.parametrize("kind", ["claude", "codex"])
