@@ -69,7 +69,8 @@ def prune(
 ) -> None:
     """Remove Tiltyard's images that nothing uses, to free disk."""
     from tiltyard_cluster.options import cache_folder  # noqa: PLC0415
-    from tiltyard_images import connect, prune as remove  # noqa: PLC0415
+    from tiltyard_images import connect  # noqa: PLC0415
+    from tiltyard_images import prune as remove  # noqa: PLC0415
 
     _tell_prune(
         remove(connect(), cache_folder(os.environ), names=tuple(names or ()), dry_run=dry_run),
