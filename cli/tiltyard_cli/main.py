@@ -14,6 +14,7 @@ from tiltyard_cli.commands.help import help_command
 from tiltyard_cli.commands.images import images_app
 from tiltyard_cli.commands.init import init
 from tiltyard_cli.commands.model_script import model_script
+from tiltyard_cli.commands.parse import parse
 from tiltyard_cli.commands.report import report
 from tiltyard_cli.commands.run import run
 from tiltyard_specs.errors import InterruptedTrialError, TiltyardError
@@ -39,6 +40,7 @@ app.command()(init)
 app.command()(check)
 app.command()(run)
 app.command()(report)
+app.command()(parse)
 app.command(name="model-script")(model_script)
 app.add_typer(images_app, name="images")
 app.add_typer(images_app, name="image", hidden=True)

@@ -17,10 +17,12 @@ from tiltyard_runner.agents.model import (
     ToolCall,
 )
 from tiltyard_runner.agents.registry import KINDS, adapter_for
+from tiltyard_runner.agents.saved import SAVED_KINDS, read_saved
 
 __all__ = [
     "HOME",
     "KINDS",
+    "SAVED_KINDS",
     "SCRATCH",
     "WORKSPACE",
     "AgentAdapter",
@@ -35,4 +37,5 @@ __all__ = [
     "Skill",
     "ToolCall",
     "adapter_for",
+    "read_saved",
 ]

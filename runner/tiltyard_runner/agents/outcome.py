@@ -31,6 +31,8 @@ def broken_off(output: AgentOutput) -> AgentError:
     code = output.exit_code
     if output.timed_out:
         return interrupted(output)
+    if code is None and _empty(output):
+        return error("not_started", f"The agent's output is empty{because}")
     if code is None or code < 0 or code > SHELL_SIGNAL_BASE:
         return error("killed", f"The agent's output breaks off{_by_signal(code)}{because}")
     if code == 0:

@@ -7,6 +7,7 @@ first call and 1100 (900), 30 (5) for the second; `limit` got the first answer t
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,11 @@ class Expected:
     complete: bool = True
 
 
-ONE_STEP = {"turns": 1, "commands": ("echo 1",), "usage": ONE_CALL.model_copy(update={"cache_write": 0})}
+ONE_STEP: dict[str, Any] = {
+    "turns": 1,
+    "commands": ("echo 1",),
+    "usage": ONE_CALL.model_copy(update={"cache_write": 0}),
+}
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 EXPECTED = {
     "tool": Expected(

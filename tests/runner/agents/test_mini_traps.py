@@ -23,7 +23,7 @@ def parse(tmp_path: Path) -> Parse:
     def read(trajectory: bytes, stdout: bytes = b"Building agent config\n", **how: Any) -> AgentResult:
         for name, content in (("out", stdout), ("err", how.pop("stderr", b"")), ("agent.json", trajectory)):
             (tmp_path / name).write_bytes(content)
-        end = {"exit_code": 0, "usage_file": tmp_path / "agent.json"} | how
+        end: dict[str, Any] = {"exit_code": 0, "usage_file": tmp_path / "agent.json"} | how
         return adapter_for("mini").parse(AgentOutput(tmp_path / "out", tmp_path / "err", **end))
 
     return read
