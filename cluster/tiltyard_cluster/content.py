@@ -1,14 +1,26 @@
-"""Digests of the files that a spec names."""
+"""Digests of the files that a trial names."""
 
 import hashlib
 import os
 from pathlib import Path
+
+from tiltyard_gateway.scripted import load_script
+from tiltyard_specs.canonical import content_id
 
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def script_digest(path: Path) -> str:
+    """Digest of what a model script says: comments and layout are no part of it.
+
+    Raises:
+        DataError: It holds something wrong.
+    """
+    return content_id(load_script(path).model_dump(mode="json", exclude_defaults=True), length=64)
 
 
 def folder_digest(folder: Path) -> str:

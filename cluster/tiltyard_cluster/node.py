@@ -136,8 +136,8 @@ class LocalNode:
 
     def _gateway_config(self, stack: ExitStack) -> GatewayConfig:
         upstreams: dict[str, Upstream] = self._upstreams
-        if self._options.model_script is not None:
-            server = stack.enter_context(ScriptedServer(self._options.model_script))
+        if self._options.script is not None:
+            server = stack.enter_context(ScriptedServer(self._options.script))
             upstreams = scripted_upstreams(server.base_url)
         return GatewayConfig(upstreams=upstreams, prices=dict(self._trial.spec.prices))
 

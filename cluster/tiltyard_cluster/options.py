@@ -21,15 +21,23 @@ def _ignore(event: Event) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run a trial this time."""
+    """How to run a trial this time.
+
+    Attributes:
+        retry_failed: Do runs again that ended without counting: infra, setup_failed, undelivered, unmetered.
+        model_script: File that answers model calls instead of a provider: no key, no cost.
+        parallel: Runs at once, instead of the spec's.
+        listen: Called with each `Note`, `Planned`, `RunStarted` and `AttemptEnded`, from any thread.
+        environ: Where keys and settings come from; by default the environment of this process.
+    """
 
     retry_failed: bool = False
-    """Do runs again that ended without counting: infra, setup_failed, undelivered, unmetered, cancelled."""
-    model_script: Path | None = None
-    """Answer model calls from this script instead of a provider."""
+    model_script: Path | str | None = None
     parallel: int | None = None
-    """Runs at once, instead of the spec's."""
     listen: Listener = _ignore
-    """Hears what happens."""
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    """Where keys and settings come from."""
+
+    @property
+    def script(self) -> Path | None:
+        """The model script as a path."""
+        return None if self.model_script is None else Path(self.model_script)

@@ -71,7 +71,8 @@ def make_plan(trial: Trial, commits: Mapping[str, str], script: str | None = Non
     Args:
         trial: The trial, with its selection.
         commits: The resolved commit of each repo, by name.
-        script: Digest of the model script that answers instead of a provider. Its runs are other runs.
+        script: Digest of the model script that answers instead of a provider. Runs of agents that call a
+            model are other runs then.
     """
     contents = _Contents(trial, commits, script)
     runs = [
@@ -85,7 +86,7 @@ def make_plan(trial: Trial, commits: Mapping[str, str], script: str | None = Non
 def plan_of(trial: Trial, runs: Sequence[PlannedRun]) -> Plan:
     """The plan that consists of these runs."""
     ids = [run.run_id for run in runs]
-    plan_id = content_id({"trial": trial.spec.name, "seed": trial.seed, "runs": ids}, length=32)
+    plan_id = content_id({"seed": trial.seed, "runs": ids}, length=32)
     return Plan(plan_id=plan_id, trial=trial.spec.name, seed=trial.seed, runs=tuple(runs))
 
 
@@ -174,6 +175,7 @@ class _Contents:
             "question": self._questions[block.question],
             "solution": self._solution(question, agent.under(arm)),
             "agent": self._agents[block.agent],
+            "script": self._script if calls_model(agent.under(arm)) else None,
             "arm": self._arms[arm.name],
             "rep": block.rep,
             "timeout": run_timeout(self._trial, question, agent),
@@ -183,8 +185,6 @@ class _Contents:
         spec = self._trial.spec
         return {
             "semantics": SEMANTICS,
-            "script": self._script,
-            "trial": spec.name,
             "limits": _data(spec.limits),
             "prompt_suffix": spec.defaults.prompt_suffix,
             "claim": spec.defaults.claim,
@@ -217,6 +217,14 @@ class _Contents:
 def _data(model: BaseModel, left_out: set[str] | None = None) -> dict[str, Any]:
     data: dict[str, Any] = model.model_dump(mode="json", exclude=left_out, exclude_defaults=True)
     return data
+
+
+def calls_model(agent: AgentVariant) -> bool:
+    """Whether who answers model calls matters to an agent, as it runs in an arm.
+
+    A command of kind `text` that calls a model says so by naming it, or its provider.
+    """
+    return agent.metered or bool(agent.model or agent.upstreams or agent.keys_from)
 
 
 def run_timeout(trial: Trial, question: Question, agent: AgentVariant) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltyard_cluster.content import file_digest
+from tiltyard_cluster.content import script_digest
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import Plan, PlannedRun, arm_repo, make_plan
 from tiltyard_cluster.publish import Publisher
@@ -31,12 +31,12 @@ class Resolved:
 
 def resolve(trial: Trial, options: RunOptions) -> Resolved:
     """Fetch the repos that the trial uses and lay out its runs."""
+    script = script_digest(options.script) if options.script else None
     repos = Repos(cache_folder(options.environ))
     used = {arm_repo(question, arm) for question in trial.spec.questions for arm in trial.spec.arms}
     checkouts: dict[str | None, Checkout | None] = {}
     for name in sorted(used, key=str):
         checkouts[name] = None if name is None else _checkout(trial, repos, name)
-    script = file_digest(options.model_script) if options.model_script else None
     commits = {name: found.commit for name, found in checkouts.items() if name and found}
     return Resolved(make_plan(trial, commits, script), checkouts, script)
 

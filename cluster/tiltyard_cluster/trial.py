@@ -24,7 +24,6 @@ from tiltyard_cluster.recovery import recover
 from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed, without_failed
 from tiltyard_cluster.stopper import Stopper
 from tiltyard_cluster.store import FolderStore
-from tiltyard_gateway.scripted import load_script
 from tiltyard_images import connect, sweep_builds
 from tiltyard_runner.reaper import reap
 from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial
@@ -81,8 +80,6 @@ class Preview:
 def preview_trial(trial: Trial, out: Path, options: RunOptions | None = None) -> Preview:
     """Lay a trial out and see what is done already, without an engine and without spending anything."""
     options = options or RunOptions()
-    if options.model_script is not None:
-        load_script(options.model_script)
     resolved = resolve(trial, options)
     there = progress(resolved.plan, Publisher(FolderStore(out), read_only=True))
     if options.retry_failed:
@@ -137,7 +134,7 @@ class _Start:
 
     def run(self) -> TrialResult:
         options = self._options
-        require_ready(self._trial, options.environ, model_script=options.model_script)
+        require_ready(self._trial, options.environ, model_script=options.script)
         with ExitStack() as stack:
             store = FolderStore.create(self._out)
             stack.enter_context(_only_one(self._out))

@@ -27,7 +27,9 @@ class History:
         part = select(trial, **chosen)
         used = {question.repo for question in part.spec.questions if question.repo}
         commits = {name: COMMITS[name] for name in used}
-        checkouts = {name: Checkout(name, None, commit, trial.folder) for name, commit in commits.items()}
+        checkouts: dict[str | None, Checkout | None] = {
+            name: Checkout(name, None, commit, trial.folder) for name, commit in commits.items()
+        }
         plan = asked_for(part, Resolved(make_plan(part, commits), checkouts), self.receipt)
         order = tuple(run.run_id for run in plan.runs)
         facts = {name: RepoFact(source=name, commit=commit) for name, commit in commits.items()}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tiltyard_cluster.content import script_digest
 from tiltyard_cluster.plan import Plan, PlannedRun, make_plan
 from tiltyard_specs import Trial, load_trial, select
 
@@ -46,10 +47,10 @@ def test_golden_ids(plan: MakePlan) -> None:
     """A change here buys every run of every user again: raise SEMANTICS if it is meant."""
     golden = plan(text=GOLDEN_SPEC)
 
-    assert golden.plan_id == "e001f1c1d220398a5f762dd894d2dd8c"
+    assert golden.plan_id == "d2e08f3257ae8eb0a4600c459cbf3d8d"
     assert [(run.arm, run.run_id) for run in golden.runs] == [
-        ("plain", "f97ea197c7a0a9b7b567f084dfef85e1"),
-        ("docs", "7c7283a521458d047988f92977f79885"),
+        ("plain", "5b45b29abeab9dd5d4076539efdf4742"),
+        ("docs", "36100b9d8a49e81d599eb8228b7aa556"),
     ]
 
 
@@ -127,7 +128,6 @@ def test_ids_do_not_depend_on_the_process(trial: Callable[..., Trial]) -> None:
         ("seed: 7", "seed: 7\nprotect: ['tests/**']", None, None, None),
         ("seed: 7", "seed: 7\nsetup_scope: run", None, None, None),
         ("seed: 7", "seed: 7\ngateway: {nonce: true}", None, None, None),
-        ("name: small", "name: large", None, None, None),
     ],
 )  # fmt: skip
 def test_what_determines_a_run_changes_its_id_and_no_other(
@@ -157,6 +157,7 @@ def test_what_determines_a_run_changes_its_id_and_no_other(
         ("{name: docs,", "{name: docs, factors: {tool: graph},"),
         ("{name: docs,", "{name: docs, parallel_setup: true,"),
         ("name: small", "# a comment\nname: small"),
+        ("name: small", "name: large"),
         ("seed: 7", "seed: 7\nlimits: {memory: 2g}"),
         ('verify: "true"', 'solution: solution.patch, verify: "true"'),
         ("{name: codex,", "{name: more, kind: nop}\n  - {name: codex,"),
@@ -209,7 +210,39 @@ def test_scripted_answers_never_stand_for_a_providers(trial: Callable[..., Trial
     loaded = trial()
     real, scripted = make_plan(loaded, COMMITS), make_plan(loaded, COMMITS, script="digest")
 
-    assert changed(real, scripted) == everything(real)
+    assert {agent for _, _, agent in changed(real, scripted)} == {"codex@gpt-a", "codex@gpt-b"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rerun"),
+    [
+        ("kind: text,", "kind: text, model: m,", {"plain", "docs"}),
+        ("kind: text,", "kind: text, keys_from: {openai: MY_KEY},", {"plain", "docs"}),
+        ("{name: docs,", "{name: docs, kind: claude, model: m,", {"docs"}),
+    ],
+)
+def test_a_command_that_names_its_model_depends_on_the_script(
+    trial: Callable[..., Trial], old: str, new: str, rerun: set[str]
+) -> None:
+    """Commands of kind text are taken at their word; an arm may put another agent in their place."""
+    loaded = trial((old, new))
+    real, scripted = make_plan(loaded, COMMITS), make_plan(loaded, COMMITS, script="digest")
+
+    assert {arm for _, arm, agent in changed(real, scripted) if agent == "probe"} == rerun
+
+
+def test_the_words_of_a_script_count_and_not_its_form(tmp_path: Path) -> None:
+    """Comments, layout and defaults that are written out buy nothing again."""
+    path = tmp_path / "script.yaml"
+
+    def digest(text: str) -> str:
+        path.write_text(text)
+        return script_digest(path)
+
+    first = digest("conversations: [{turns: [{text: Hello}]}]")
+
+    assert digest("# said\nconversations:\n  - turns:\n      - text: 'Hello'\n        cut: false\n") == first
+    assert digest("conversations: [{turns: [{text: Hello.}]}]") != first
 
 
 def test_a_solution_counts_for_the_oracle_alone(plan: MakePlan, tmp_path: Path) -> None:

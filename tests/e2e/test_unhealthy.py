@@ -82,7 +82,7 @@ def test_nothing_begins_once_the_budget_is_spent(world: Any, call_model: str) ->
         **SPEC,
         "defaults": {"reps": 4, "timeout": 60, "parallel": 1},
         "arms": [{"name": "plain"}],
-        "agents": [{"name": "asks", "kind": "text", "command": call_model}],
+        "agents": [{"name": "asks", "kind": "text", "model": "m", "command": call_model}],
         "budget": {"tokens": 150},
     }
     world.write(spec, "costly.yaml")
