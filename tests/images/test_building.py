@@ -53,6 +53,12 @@ def test_a_second_call_is_a_hit_and_an_agent_without_a_layer_is_the_base(
     assert builder.agent("text").id == base.id
 
 
+VERSION_OF = {
+    "mini": "mini --help > /dev/null && ls -d /opt/mini/lib/python3*/site-packages/mini_swe_agent-*"
+}
+"""For a CLI that does not tell its version."""
+
+
 @pytest.mark.agents
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(AGENT_PINS))
@@ -62,7 +68,7 @@ def test_an_agent_layer_runs_its_pinned_cli_as_the_agent(
     image = ImageBuilder(client, cache).agent(kind)
 
     assert image.version == AGENT_PINS[kind].version
-    assert AGENT_PINS[kind].version in shell(image, f"{kind} --version")
+    assert AGENT_PINS[kind].version in shell(image, VERSION_OF.get(kind, f"{kind} --version"))
     assert (
         shell(
             image, "ls -A ~ /tmp; find / -xdev -user agent -newer /etc/gitconfig 2>/dev/null | head -3"
