@@ -16,8 +16,10 @@ from tiltyard_runner.agents import AgentAdapter, AgentOutput, AgentTask, Launch,
 from tiltyard_runner.answers import SlowPatternError, score_answer
 from tiltyard_runner.container import HOME, Container, ContainerPlan, FileToPut
 from tiltyard_runner.errors import InfraError, SetupError
+from tiltyard_runner.fetching import fetch_file
 from tiltyard_runner.grading.grade import Grade, grade, tree_owner
 from tiltyard_runner.job import Job, Place
+from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_runner.metering import Metering
 from tiltyard_runner.recording import Ran, build_record
 from tiltyard_runner.setup import run_setup
@@ -26,7 +28,6 @@ from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord, Score
 
 _ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError, InfraError)
-_FREE = frozenset({"free", "refused"})
 
 
 def execute(job: Job, attempt: int, place: Place, folder: Path) -> RunRecord:
@@ -71,20 +72,29 @@ class _Attempt:
             return self._lost(outcome, str(error))
 
     def _through_the_container(self) -> Ran:
-        job, place = self._job, self._place
+        place = self._place
         launch = self._adapter.launch(self._task())
-        ticket = RunTicket(
+        metering = self._metering = Metering(place.gateway, place.slot.name, self._ticket())
+        with metering, Container(place.client, self._plan(launch)) as container:
+            end = self._agent(container, launch)
+            # Read after the kill, so that calls under way at the end are counted.
+            return self._graded(container, end, metering.end())
+
+    def _ticket(self) -> RunTicket:
+        job, rules = self._job, self._job.meter
+        return RunTicket(
             run_id=job.identity.run_id,
             attempt=self._attempt,
             placebo_key=self._placebo,
             calls_path=self._folder / "calls.jsonl",
             upstreams=dict(job.upstreams),
+            limits=rules.limits,
+            rewrite=dict(rules.rewrite),
+            auth=rules.auth,
+            prompt_cache=rules.prompt_cache,
+            nonce=f"{job.identity.run_id}.{self._attempt}" if rules.nonce else None,
+            web_tools="strip" if self._place.slot.sealed else "keep",
         )
-        metering = self._metering = Metering(place.gateway, place.slot.name, ticket)
-        with metering, Container(place.client, self._plan(launch)) as container:
-            end = self._agent(container, launch)
-            # Read after the kill, so that calls under way at the end are counted.
-            return self._graded(container, end, metering.end())
 
     def _task(self) -> AgentTask:
         return replace(self._job.task, placebo_key=self._placebo)
@@ -135,6 +145,7 @@ class _Attempt:
             stderr=self._folder / "raw.err",
             exit_code=end.exit_code,
             timed_out=end.timed_out,
+            usage_file=self._result_file(container),
         )
         result = self._adapter.parse(output)
         wanted = job.task.edits or job.key.verify is not None
@@ -142,6 +153,15 @@ class _Attempt:
         lost = end.cancelled or end.broken or end.disk_bytes is not None
         found = grade(self._place, job, container, self._folder) if wanted and not lost else Grade()
         return Ran(end=end, result=result, grade=found, meter=meter)
+
+    def _result_file(self, container: Container) -> Path | None:
+        """A copy of the file in which some agents leave their result; None when there is none."""
+        source = self._adapter.result_file
+        if source is None:
+            return None
+        target = self._folder / "agent.json"
+        found = fetch_file(container, source, target, limit=self._job.output_limit)
+        return target if found else None
 
     def _score(self, answer: str | None) -> tuple[Score | None, str | None]:
         """The key's verdict, or why there is none though there is a key."""
@@ -165,7 +185,7 @@ class _Attempt:
             unscored=unscored,
             missing=tuple(missing),
             must_be_metered=self._adapter.provider is not None,
-            metered_calls=sum(call.outcome not in _FREE for call in ran.meter.calls),
+            meter=MeterFacts.of(ran.meter),
         )
         outcome, reason = decide(facts)
         return build_record(

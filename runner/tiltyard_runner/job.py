@@ -3,16 +3,18 @@
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import docker
 
 from tiltyard_gateway.client import GatewayProcess
-from tiltyard_gateway.config import Upstream
+from tiltyard_gateway.config import RunLimits, Upstream
 from tiltyard_runner.agents import AgentTask
 from tiltyard_runner.container import Bounds
 from tiltyard_runner.owner import Owner
 from tiltyard_runner.slot import Slot
 from tiltyard_specs.record import ImageFact
+from tiltyard_specs.spec_base import Auth
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,18 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
+class MeterRules:
+    """What the meter does with this run's calls, beside counting them."""
+
+    limits: RunLimits = field(default_factory=RunLimits)
+    rewrite: Mapping[str, str] = field(default_factory=dict)
+    """Models to swap: exact names first, then wildcards in this order."""
+    auth: Auth = "placebo"
+    prompt_cache: Literal["keep", "off"] = "keep"
+    nonce: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One run, ready to be executed any number of times."""
 
@@ -68,6 +82,7 @@ class Job:
     uses: str | None = None
     upstreams: Mapping[str, Upstream] = field(default_factory=dict)
     """What overrides the trial's providers for this run."""
+    meter: MeterRules = field(default_factory=MeterRules)
     effort: str | None = None
     policy: Mapping[str, object] = field(default_factory=dict)
     images: Mapping[str, ImageFact] = field(default_factory=dict)

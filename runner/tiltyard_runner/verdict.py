@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentResult
 from tiltyard_runner.grading.grade import Grade
+from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import Score, VerifyResult
 
-_RETRYABLE = frozenset({401, 402, 403, 404, 408, 429})
-_SERVER_ERROR = 500
 _FILE_TOO_BIG = 128 + 25
 """Ended by SIGXFSZ."""
 
@@ -28,8 +27,7 @@ class Facts:
     missing: tuple[str, ...]
     """What of the arm never reached the agent."""
     must_be_metered: bool
-    metered_calls: int
-    """Calls that a provider answered."""
+    meter: MeterFacts
 
 
 def decide(facts: Facts) -> tuple[Outcome, str | None]:
@@ -50,9 +48,14 @@ def _void(facts: Facts) -> tuple[Outcome, str] | None:
         return Outcome.CANCELLED, "stopped by the user"
     if facts.end.broken:
         return Outcome.INFRA, facts.end.broken
-    error = facts.result.error
-    if error is not None and _provider_at_fault(error.status):
-        return Outcome.INFRA, f"the provider answered {error.status}: {error.message}"
+    if facts.meter.stopped_by == "trial budget":
+        return Outcome.CANCELLED, "the trial's budget is spent"
+    if facts.meter.stopped_by == "unpriced":
+        return Outcome.CANCELLED, "a limit in USD cannot be kept: the model has no row in prices"
+    error, failure = facts.result.error, facts.meter.provider_failure
+    # Both must say so: an agent can print an error, and a call that failed may not have mattered.
+    if failure is not None and error is not None and error.kind not in {"no_answer", "limit"}:
+        return Outcome.INFRA, f"{failure}: {error.message}"
     return None
 
 
@@ -60,6 +63,8 @@ def _ended_by_force(facts: Facts) -> tuple[Outcome, str] | None:
     end, error = facts.end, facts.result.error
     if end.disk_bytes is not None:
         return Outcome.LIMIT, f"disk limit: the run had written {end.disk_bytes} bytes"
+    if facts.meter.stopped_by is not None:
+        return Outcome.LIMIT, f"the run's own limit of {facts.meter.stopped_by} was reached"
     if facts.grade.overrun is not None:
         return Outcome.LIMIT, facts.grade.overrun
     if end.timed_out:
@@ -81,7 +86,7 @@ def _not_compared(facts: Facts) -> tuple[Outcome, str] | None:
     # A CLI that waits for a broken MCP server calls no model at all: the missing treatment is the cause.
     if facts.missing:
         return Outcome.UNDELIVERED, "never reached the agent: " + ", ".join(facts.missing)
-    if facts.must_be_metered and facts.metered_calls == 0:
+    if facts.must_be_metered and facts.meter.answered == 0:
         return Outcome.UNMETERED, f"no model call reached the meter; the agent {_how_it_ended(facts)}"
     if facts.grade.tampered:
         return Outcome.TAMPERED, "touched protected paths: " + ", ".join(facts.grade.tampered[:5])
@@ -113,11 +118,6 @@ def _by_key(facts: Facts) -> tuple[Outcome, str | None]:
     if facts.score.forbidden:
         return Outcome.FAILED, "the answer holds what is forbidden: " + ", ".join(facts.score.forbidden)
     return Outcome.FAILED, "the answer lacks: " + ", ".join(facts.score.missing)
-
-
-def _provider_at_fault(status: int | None) -> bool:
-    """Whether the provider or the key failed; other statuses, such as 400, are the request's fault."""
-    return status is not None and (status in _RETRYABLE or status >= _SERVER_ERROR)
 
 
 def _how_it_ended(facts: Facts) -> str:

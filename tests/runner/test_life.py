@@ -11,15 +11,20 @@ import docker
 import pytest
 
 from tiltyard_runner.job import Key, Place
+from tiltyard_runner.owner import Owner
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import parse_record
 
 pytestmark = [pytest.mark.engine]
 
 
+def _labels(role: str) -> list[str]:
+    """Of this process's containers: other test runs may share the engine."""
+    return [f"{name}={value}" for name, value in Owner.current().labels(trial="tests", role=role).items()]
+
+
 def _containers(engine: docker.DockerClient, role: str) -> list[str]:
-    labels = ["tiltyard.trial=tests", f"tiltyard.role={role}"]
-    return [found["Id"] for found in engine.api.containers(all=True, filters={"label": labels})]
+    return [found["Id"] for found in engine.api.containers(all=True, filters={"label": _labels(role)})]
 
 
 @pytest.mark.parametrize(
@@ -157,9 +162,8 @@ def _when_running(engine: docker.DockerClient, action: Any) -> None:
     """Do something as soon as the run's container runs."""
 
     def watch() -> None:
-        labels = ["tiltyard.trial=tests", "tiltyard.role=run"]
         for _ in range(400):
-            found = engine.api.containers(filters={"label": labels})
+            found = engine.api.containers(filters={"label": _labels("run")})
             if found:
                 time.sleep(0.2)
                 action(found[0]["Id"])

@@ -11,6 +11,7 @@ import pytest
 from tiltyard_images import ImageBuilder
 from tiltyard_runner.container import Bounds
 from tiltyard_runner.job import Key, Place
+from tiltyard_runner.owner import Owner
 from tiltyard_specs.outcomes import Outcome
 
 pytestmark = [pytest.mark.engine]
@@ -205,11 +206,11 @@ def test_standard_input_is_at_its_end(bench: Any) -> None:
 
 
 def _running(engine: docker.DockerClient, role: str) -> list[Any]:
-    labels = ["tiltyard.trial=tests", f"tiltyard.role={role}"]
+    labels = [f"{name}={value}" for name, value in Owner.current().labels(trial="tests", role=role).items()]
     found: list[Any] = engine.api.containers(filters={"label": labels})
     return found
 
 
 def _left(engine: docker.DockerClient) -> int:
-    found = engine.api.containers(all=True, filters={"label": ["tiltyard.trial=tests", "tiltyard.role=run"]})
-    return len(found)
+    labels = [f"{name}={value}" for name, value in Owner.current().labels(trial="tests", role="run").items()]
+    return len(engine.api.containers(all=True, filters={"label": labels}))

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from tiltyard_gateway.config import RunMeter
 from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentError, AgentResult
 from tiltyard_runner.grading.grade import Grade
+from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_runner.verdict import Facts, decide
+from tiltyard_specs.calls import Call
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import Score, VerifyResult
 
@@ -21,7 +24,7 @@ GOOD = Facts(
     unscored=None,
     missing=(),
     must_be_metered=True,
-    metered_calls=2,
+    meter=MeterFacts(answered=2, succeeded=2, last_status=200),
 )
 
 
@@ -41,9 +44,23 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
     # What makes a run void, first of all.
     (_end(cancelled=True), Outcome.CANCELLED, "stopped by the user"),
     (_end(broken="the engine is gone"), Outcome.INFRA, "the engine is gone"),
-    ({"result": _error("api_error", 529)}, Outcome.INFRA, "the provider answered 529: said why"),
+    (
+        {"meter": replace(GOOD.meter, stopped_by="trial budget")},
+        Outcome.CANCELLED,
+        "the trial's budget is spent",
+    ),
+    (
+        {"result": _error("api_error", 529), "meter": MeterFacts(answered=3, last_status=529)},
+        Outcome.INFRA,
+        "the provider answered 529 to the last call: said why",
+    ),
     # What ended the agent.
     (_end(disk_bytes=99), Outcome.LIMIT, "disk limit: the run had written 99 bytes"),
+    (
+        {"meter": replace(GOOD.meter, stopped_by="usd")},
+        Outcome.LIMIT,
+        "the run's own limit of usd was reached",
+    ),
     ({"grade": Grade(overrun="too big")}, Outcome.LIMIT, "too big"),
     (_end(timed_out=True, seconds=60.4), Outcome.TIMEOUT, "ended after 60 s"),
     ({"result": _error("limit")}, Outcome.LIMIT, "said why"),
@@ -56,7 +73,7 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
     # What forbids to compare it.
     ({"missing": ("mcp:acme", "skill:x")}, Outcome.UNDELIVERED, "never reached the agent: mcp:acme, skill:x"),
     (
-        {"metered_calls": 0},
+        {"meter": MeterFacts()},
         Outcome.UNMETERED,
         "no model call reached the meter; the agent ended with exit code 0",
     ),
@@ -87,7 +104,7 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
     ),
     ({}, Outcome.PASSED, None),
 ]
-DECIDING = RULES[:12]
+DECIDING = RULES[:14]
 """One case for each rule that ends the search, in the order in which they must be asked."""
 
 
@@ -144,7 +161,8 @@ def test_enough_pairs_were_tried() -> None:
     ],
 )
 def test_the_providers_fault_is_not_the_agents(status: int | None, outcome: Outcome) -> None:
-    assert decide(replace(GOOD, result=_error("api_error", status)))[0] is outcome
+    meter = MeterFacts(answered=1, last_status=status)
+    assert decide(replace(GOOD, result=_error("api_error", status), meter=meter))[0] is outcome
 
 
 def test_a_change_task_without_an_answer_is_judged_by_verify() -> None:
@@ -166,8 +184,47 @@ def test_an_out_of_memory_child_of_an_agent_that_went_on_ends_nothing() -> None:
 
 
 def test_an_agent_that_needs_no_meter_may_be_unmetered() -> None:
-    assert decide(replace(GOOD, must_be_metered=False, metered_calls=0))[0] is Outcome.PASSED
+    assert decide(replace(GOOD, must_be_metered=False, meter=MeterFacts()))[0] is Outcome.PASSED
 
 
 def test_a_complete_answer_counts_whatever_the_exit_code() -> None:
     assert decide(replace(GOOD, **_end(exit_code=1)))[0] is Outcome.PASSED
+
+
+def _meter(*calls: tuple[str, int | None]) -> MeterFacts:
+    made = [
+        Call(
+            index=number, started_at="", wire="anthropic", method="POST", path="/", role="m", model="m",
+            stream=True, status=status, outcome=outcome, usage=None, cost_usd=None, seconds=0.1,
+            first_byte_seconds=None,
+        )
+        for number, (outcome, status) in enumerate(calls, 1)
+    ]  # fmt: skip
+    return MeterFacts.of(RunMeter(calls=tuple(made)))
+
+
+@pytest.mark.parametrize(
+    ("calls", "failure"),
+    [
+        ((), None),
+        ((("ok", 200),), None),
+        ((("error", 429), ("error", 429)), "the provider answered 429 to the last call"),
+        ((("ok", 200), ("error", 503)), "the provider answered 503 to the last call"),
+        ((("ok", 200), ("cut", 200)), "the provider broke off its last answer"),
+        ((("error", 401),), "the provider answered 401 to every call"),
+        # An agent that asks for a model that is not there, after calls that went through, fails by itself.
+        ((("ok", 200), ("error", 404)), None),
+        ((("ok", 200), ("error", 400)), None),
+        # What the agent broke off, or what was never sent on, says nothing about the provider.
+        ((("error", 529), ("hung_up", None), ("refused", 404)), "the provider answered 529 to the last call"),
+    ],
+)
+def test_the_meter_says_whether_the_provider_failed(calls: Any, failure: str | None) -> None:
+    assert _meter(*calls).provider_failure == failure
+
+
+def test_an_error_that_only_the_agent_tells_excludes_nothing() -> None:
+    """Otherwise an agent could have its bad runs repeated by printing a provider's error."""
+    outcome, _ = decide(replace(GOOD, result=_error("api_error", 529)))
+
+    assert outcome is Outcome.NO_ANSWER

@@ -5,7 +5,6 @@ with git data that the agent never touched; only then do the hidden files appear
 network.
 """
 
-import hashlib
 import json
 import tarfile
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ import pathspec
 from tiltyard_runner.command import CommandPlan, run_command
 from tiltyard_runner.container import AGENT_UID, ROOT_UID, WORKSPACE, Container, ContainerPlan, FileToPut
 from tiltyard_runner.errors import GradingError
-from tiltyard_runner.grading.archive import ChunkReader, TreeArchive
+from tiltyard_runner.fetching import fetch_file
+from tiltyard_runner.grading.archive import TreeArchive
 from tiltyard_runner.job import Job, Place
 from tiltyard_runner.setup import run_setup
 from tiltyard_specs.record import PatchFact, VerifyResult
@@ -133,26 +133,16 @@ class _Session:
 
     def _compare(self) -> tuple[PatchFact, tuple[str, ...]]:
         found = self._script("compare", _WORK)
-        path = self._folder / "patch.diff"
-        digest, size = self._fetch(f"{_WORK}/patch.diff", path)
+        patch = fetch_file(self._pristine, f"{_WORK}/patch.diff", self._folder / "patch.diff")
+        if patch is None:
+            raise GradingError("comparing the trees left no patch in the pristine container")
         touched = [str(name) for name in found["touched"]]
         protected = pathspec.GitIgnoreSpec.from_lines(self._job.key.protect)
         tampered = [name for name in [*touched, *found["ignored"]] if protected.match_file(name)]
-        fact = PatchFact(files=tuple(_printable(name) for name in touched), bytes=size, sha256=digest)
+        fact = PatchFact(
+            files=tuple(_printable(name) for name in touched), bytes=patch.bytes, sha256=patch.sha256
+        )
         return fact, tuple(_printable(name) for name in tampered)
-
-    def _fetch(self, source: str, target: Path) -> tuple[str, int]:
-        digest, size = hashlib.sha256(), 0
-        reader = ChunkReader(self._pristine.get_archive(source))
-        with tarfile.open(fileobj=reader, mode="r|") as archive, target.open("wb") as file:
-            for member in archive:
-                content = archive.extractfile(member)
-                while content is not None and (chunk := content.read(1 << 20)):
-                    file.write(chunk)
-                    digest.update(chunk)
-                    size += len(chunk)
-        reader.check_whole()
-        return digest.hexdigest(), size
 
     def _script(self, *arguments: str) -> Any:
         argv = ["timeout", "--signal=KILL", f"{self._patience():.0f}", "python3", "-I", _SCRIPT, *arguments]

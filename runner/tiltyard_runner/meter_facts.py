@@ -1,0 +1,60 @@
+"""What the meter says about how a run ended. It is the truth: an agent can print any error that it likes."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from tiltyard_gateway.config import RunMeter, StopReason
+from tiltyard_specs.calls import Call
+
+_NOT_SENT = frozenset({"free", "refused"})
+_TOO_MANY = 429
+_SERVER_ERROR = 500
+_NO_ACCESS = frozenset({401, 402, 403, 404, 408})
+"""Statuses that speak of the key, the account or the model's name, not of what the agent sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeterFacts:
+    """The calls of one attempt, boiled down."""
+
+    answered: int = 0
+    """Calls that were sent on to a provider."""
+    succeeded: int = 0
+    last_status: int | None = None
+    """HTTP status of the last call that was not broken off by the agent."""
+    last_cut: bool = False
+    """Whether the provider broke that call's answer off."""
+    stopped_by: StopReason | None = None
+    """Which limit made the meter refuse further calls."""
+
+    @classmethod
+    def of(cls, meter: RunMeter) -> Self:
+        """The facts of a closed meter."""
+        sent = [call for call in meter.calls if call.outcome not in _NOT_SENT]
+        ended: list[Call] = [call for call in sent if call.outcome != "hung_up"]
+        last = ended[-1] if ended else None
+        return cls(
+            answered=len(sent),
+            succeeded=sum(call.outcome == "ok" for call in sent),
+            last_status=last.status if last else None,
+            last_cut=last is not None and last.outcome == "cut",
+            stopped_by=meter.stopped_by,
+        )
+
+    @property
+    def provider_failure(self) -> str | None:
+        """How the provider failed at the end, in words, or None.
+
+        A status such as 400 is the request's fault. A missing key or model counts only where no call went
+        through, because an agent can ask for a model that does not exist.
+        """
+        status = self.last_status
+        if self.last_cut:
+            return "the provider broke off its last answer"
+        if status is None:
+            return None
+        if status == _TOO_MANY or status >= _SERVER_ERROR:
+            return f"the provider answered {status} to the last call"
+        if status in _NO_ACCESS and not self.succeeded:
+            return f"the provider answered {status} to every call"
+        return None
