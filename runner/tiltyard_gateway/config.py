@@ -113,8 +113,8 @@ class GatewayConfig(Model):
     timeouts: Timeouts = Timeouts()
     allow: tuple[str, ...] = ()
     """Hosts that agents may CONNECT to: a name for its ports 80 and 443, or `name:port`."""
-    max_body: int = 64 * 1024 * 1024
-    """Largest request body, in bytes."""
+    max_body: int = 32 * 1024 * 1024
+    """Largest request body, in bytes; all of one run that are in memory at once may have twice that."""
     max_unbilled: int = 1000
     """Refused and free requests recorded per run; more are only counted, so that a flood fills no disk."""
 

@@ -11,6 +11,9 @@ from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.wires import Hidden, Inquiry, Match
 from tiltyard_specs.rewrite import rewrite_model
 
+_MOST_VALUES = 4_000_000
+"""Reading a body that is nothing but brackets would stop the gateway for all runs and fill its memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edited:
@@ -29,6 +32,8 @@ class Edited:
 
 def read_request(raw: bytes) -> dict[str, Any]:
     """The body, where it is unambiguous: of a key given twice the provider may read the other one."""
+    if sum(map(raw.count, b"[{,")) > _MOST_VALUES:
+        raise RefusedError(413, f"the request body holds more than {_MOST_VALUES} values")
     try:
         body = json.loads(raw, object_pairs_hook=_unambiguous)
     except (ValueError, RecursionError) as error:

@@ -34,6 +34,8 @@ class Pending:
     edited: Edited | None = None
     worst: WorstCase | None = None
     reservation: Reservation | None = None
+    body_size: int = 0
+    """Bytes of its body that are in memory."""
     held: float = 0.0
     """Seconds in which it waited before it was sent on."""
     session: str | None = None

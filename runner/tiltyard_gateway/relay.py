@@ -72,7 +72,7 @@ class Relay:
         self, request: web.BaseRequest, match: Match | None, run: Run, pending: Pending
     ) -> web.StreamResponse:
         found, destination = admit(request, match, run)
-        raw = await read_body(request, self.config.max_body)
+        raw = await read_body(request, self.config.max_body, run, pending)
         edited = _edit(request, found, run, pending, raw)
         passage = Passage(self.holds, destination.upstream.base_url)
         try:

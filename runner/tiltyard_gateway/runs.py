@@ -51,10 +51,18 @@ class Run:
         self.journal = Journal(ticket.calls_path)
         self.calls: list[Call] = []
         self.unrecorded = 0
+        self.body_bytes = 0
+        """Of requests in memory."""
         self._prices = prices
         self._unbilled = 0
         self._next = 1
         self._pending: dict[int, Pending] = {}
+
+    def take_in(self, pending: Pending, size: int) -> None:
+        """More of a request's body has come."""
+        if not pending.settled.is_set():
+            pending.body_size += size
+            self.body_bytes += size
 
     def keep_secret(self, keys: Iterable[str]) -> None:
         """Let keys of the agent's own stand in no record."""
@@ -101,6 +109,7 @@ class Run:
         if self._pending.pop(pending.index, None) is None:
             return
         pending.settled.set()
+        self.body_bytes -= pending.body_size
         row = self.price(pending.reading.model if pending.reading else None, pending.asked or pending.role)
         charge, charged = pending.charge(outcome, row)
         if pending.reservation:

@@ -34,7 +34,9 @@ class Slot:
         """Listen. The folder above is private; within it the container's user must reach the socket."""
         self.folder.mkdir(mode=0o755)
         self.folder.chmod(0o755)
-        server = web.Server(self._handle, handler_cancellation=True, access_log=None, lingering_time=2.0)
+        server = web.Server(
+            self._handle, handler_cancellation=True, access_log=None, lingering_time=2.0, read_bufsize=1048576
+        )
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
         socket = self.folder / _SOCKET_NAME

@@ -6,7 +6,6 @@ that is usual: this is a bound and not a guess. What bytes do not bound is added
 tools known, a picture, and what the provider keeps or fetches itself, a context window at most.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +28,11 @@ _PICTURES = frozenset({"image", "image_url", "input_image"})
 _OPAQUE_TYPES = frozenset({
     "document", "file", "input_file", "input_audio", "container_upload", "item_reference", "video_url",
 })  # fmt: skip
-_OPAQUE_KEYS = frozenset({"fileData", "file_data"})
+_FILE_KEYS = frozenset({"fileData", "file_data"})
+_MEDIA_KEYS = _FILE_KEYS | {"inlineData", "inline_data"}
 _OPAQUE_OPTIONS = frozenset({
     "cachedContent", "cached_content", "previous_response_id", "conversation", "prompt",
 })  # fmt: skip
-_INLINE = frozenset({"inlineData", "inline_data"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +79,26 @@ def worst_case(sent: bytes, body: dict[str, Any], inquiry: Inquiry, row: PriceRo
 
 def _count(body: dict[str, Any]) -> tuple[int, bool]:
     """Pictures, and whether there is something whose size the request does not show."""
-    pictures, opaque = 0, False
-    for item in _objects(body):
-        kind = item.get("type")
-        inline = next((item[key] for key in _INLINE if isinstance(item.get(key), dict)), None)
-        pictures += isinstance(kind, str) and kind in _PICTURES
-        if inline is not None:
-            is_picture = str(inline.get("mimeType", inline.get("mime_type"))).startswith("image/")
-            pictures, opaque = pictures + is_picture, opaque or not is_picture
-        is_file = (isinstance(kind, str) and kind in _OPAQUE_TYPES) or bool(_OPAQUE_KEYS & item.keys())
-        opaque = opaque or is_file
-    return pictures, opaque or any(body.get(key) for key in _OPAQUE_OPTIONS)
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    waiting = [value]
+    pictures, opaque = 0, any(body.get(key) for key in _OPAQUE_OPTIONS)
+    waiting: list[Any] = [body]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, dict):
-            yield item
-            waiting.extend(each for each in item.values() if isinstance(each, dict | list))
-        elif isinstance(item, list):
-            waiting.extend(each for each in item if isinstance(each, dict | list))
+        if isinstance(item, list):
+            waiting += item
+        elif isinstance(item, dict):
+            kind = item.get("type")
+            if isinstance(kind, str):
+                pictures += kind in _PICTURES
+                opaque = opaque or kind in _OPAQUE_TYPES
+            if not _MEDIA_KEYS.isdisjoint(item):
+                is_picture = _is_inline_picture(item)
+                pictures, opaque = pictures + is_picture, opaque or not is_picture
+            waiting += item.values()
+    return pictures, opaque
+
+
+def _is_inline_picture(item: dict[str, Any]) -> bool:
+    inline = item.get("inlineData", item.get("inline_data"))
+    if not isinstance(inline, dict) or not _FILE_KEYS.isdisjoint(item):
+        return False
+    return str(inline.get("mimeType", inline.get("mime_type"))).startswith("image/")

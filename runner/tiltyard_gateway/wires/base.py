@@ -107,6 +107,10 @@ class Wire(Protocol):
         """Remove the tools by which the provider itself would reach the web; names them."""
 
 
+_MOST = 10**12
+"""More tokens than a call can have: a provider's garbage."""
+
+
 def parse_object(data: bytes) -> dict[str, Any]:
     """A JSON object, or an empty one where it is none: a provider's garbage must not stop the relay."""
     return as_object(_parsed(data))
@@ -141,8 +145,9 @@ def as_text(value: Any) -> str | None:
 
 
 def as_count(value: Any) -> int | None:
-    """The value if it is a whole number from 0, else None: unknown, never 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """The value if it is a whole number that can count tokens, else None: unknown, never 0."""
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
+    return value if is_count else None
 
 
 def largest(*values: Any) -> int | None:
