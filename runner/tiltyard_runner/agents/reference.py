@@ -1,4 +1,4 @@
-"""The two agents that are no agents: one applies the known solution, one does nothing.
+"""The two agents that are no agents: one gives the known solution, one does nothing.
 
 They check a grader before money is spent: the oracle must pass and nop must fail.
 """
@@ -15,10 +15,13 @@ from tiltyard_runner.agents.model import (
     Provider,
 )
 from tiltyard_runner.agents.outcome import broken_off
+from tiltyard_runner.agents.text import TextAdapter
 from tiltyard_specs.calls import Call
 from tiltyard_specs.errors import DataError
+from tiltyard_specs.solutions import is_patch
 
-PATCH_FILE = f"{SCRATCH}/solution.patch"
+SOLUTION_FILE = f"{SCRATCH}/solution"
+APPLIED = "applied the solution"
 
 
 class _Unmetered:
@@ -40,22 +43,23 @@ class _Unmetered:
 
 
 class OracleAdapter(_Unmetered):
-    """Applies the question's solution."""
+    """Applies the question's solution where that is a patch, and answers with it where it is a text."""
 
     kind = "oracle"
 
     def launch(self, task: AgentTask) -> Launch:
-        """`git apply` of the solution in the working directory; needs a writable tree, so edits."""
+        """`git apply` in the working directory, which edits make writable, or `cat`: it prints its answer."""
         if task.solution is None:
-            raise DataError("The oracle needs a solution; give the question `solution: path/to.patch`.")
-        argv = ("git", "apply", "--whitespace=nowarn", PATCH_FILE)
-        return Launch(argv, dict(task.env), (LaunchFile(PATCH_FILE, task.solution),))
+            raise DataError("The oracle needs a solution; give the question `solution: path/to/file`.")
+        argv: tuple[str, ...] = ("cat", SOLUTION_FILE)
+        if is_patch(task.solution):
+            script = f'git apply --whitespace=nowarn "$0" && echo "{APPLIED}"'
+            argv = ("sh", "-c", script, SOLUTION_FILE)
+        return Launch(argv, dict(task.env), (LaunchFile(SOLUTION_FILE, task.solution),))
 
     def parse(self, output: AgentOutput) -> AgentResult:
-        """A fixed sentence when the patch applied."""
-        if output.timed_out or output.exit_code != 0:
-            return AgentResult(error=broken_off(output))
-        return AgentResult(answer="applied the solution", complete=True)
+        """What it printed, read as any text is."""
+        return TextAdapter().parse(output)
 
 
 class NopAdapter(_Unmetered):

@@ -14,7 +14,6 @@ import yaml
 from tiltyard_runner.agents import (
     KINDS,
     SCRATCH,
-    AgentOutput,
     AgentTask,
     Launch,
     LaunchFile,
@@ -244,26 +243,6 @@ def test_skills_and_instructions_lie_where_each_cli_reads_them() -> None:
 def test_a_skill_name_cannot_leave_its_folder(name: str) -> None:
     with pytest.raises(DataError, match="is not usable as a folder name"):
         adapter_for("claude").treatment_files(replace(TASK, skills=(Skill(name, "d", "c"),)))
-
-
-def test_the_oracle_applies_a_patch_and_says_so(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"one\r\ntwo")
-    patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\r\n+ONE\r\n two\n\\ No newline at end of file\n"
-    oracle = adapter_for("oracle")
-    run(oracle.launch(replace(TASK, solution=patch)), tmp_path)
-    assert (tmp_path / "a.txt").read_bytes() == b"ONE\r\ntwo"
-    result = oracle.parse(AgentOutput(tmp_path / "out", tmp_path / "err", 0))
-    assert (result.answer, result.error, result.complete) == ("applied the solution", None, True)
-    failed = oracle.parse(AgentOutput(tmp_path / "out", tmp_path / "err", 1)).error
-    assert failed is not None
-    assert failed.kind == "not_started"
-
-
-def test_nop_does_nothing_and_nothing_is_wrong_with_that(tmp_path: Path) -> None:
-    nop = adapter_for("nop")
-    assert run(nop.launch(TASK), tmp_path) == ""
-    result = nop.parse(AgentOutput(tmp_path / "out", tmp_path / "err", 0))
-    assert (result.answer, result.error, result.complete) == (None, None, True)
 
 
 def run(launch: Launch, folder: Path) -> str:
