@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tiltyard_specs.advice import warnings
     from tiltyard_specs.agents import Agent
     from tiltyard_specs.arms import Arm, McpServer, Skill
     from tiltyard_specs.calls import Call
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tiltyard_specs.variants import AgentVariant
 
 _HOMES = {
+    "advice": ("warnings",),
     "agents": ("Agent",),
     "arms": ("Arm", "McpServer", "Skill"),
     "calls": ("Call",),
@@ -101,6 +103,7 @@ __all__ = [
     "rewrite_model",
     "select",
     "total_usage",
+    "warnings",
 ]
 
 

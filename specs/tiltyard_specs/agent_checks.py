@@ -1,14 +1,12 @@
 """Whether each agent can run under each arm: kind, command and model, and a price where money is limited."""
 
-from collections.abc import Iterator
-
 from tiltyard_specs.agents import Agent
 from tiltyard_specs.arms import Arm
 from tiltyard_specs.draft import Draft
-from tiltyard_specs.kinds import PROVIDER_OF_KIND, RUNNABLE_KINDS, kind_problem
+from tiltyard_specs.kinds import CLAUDE_EFFORTS, PROVIDER_OF_KIND, RUNNABLE_KINDS, kind_problem
+from tiltyard_specs.model_places import called_models
 from tiltyard_specs.nearest import did_you_mean
 from tiltyard_specs.problems import KeyPath
-from tiltyard_specs.rewrite import rewrite_model
 from tiltyard_specs.variants import AgentVariant, expand
 
 _NO_ARM = Arm(name="(none)")
@@ -22,9 +20,9 @@ def check_agents(draft: Draft) -> None:
             continue
         for variant in expand(agent):
             for j, arm in arms:
-                _check_run(draft, i, variant, (j, arm))
+                _check_run(draft, (i, agent), variant, (j, arm))
                 if _money_is_limited(draft):
-                    _check_prices(draft, i, agent, variant, (j, arm))
+                    _check_prices(draft, (i, agent), variant, (j, arm))
 
 
 def _money_is_limited(draft: Draft) -> bool:
@@ -55,55 +53,49 @@ def _lacks(variant: AgentVariant) -> tuple[str, str] | None:
     return None
 
 
-def _check_run(draft: Draft, index: int, variant: AgentVariant, numbered_arm: tuple[int, Arm]) -> None:
-    j, arm = numbered_arm
-    if (problem := _lacks(variant.under(arm))) is None:
-        return
-    if _lacks(variant) is not None:
-        draft.report(("agents", index), *problem)
-    else:
-        draft.report(
-            ("arms", j), f'under this arm the agent "{variant.name}" cannot run: {problem[0]}', problem[1]
-        )
+def _bad_effort(variant: AgentVariant) -> tuple[str, str] | None:
+    # The CLI only warns about an unknown effort and takes its default: two arms would be alike unseen.
+    if variant.kind != "claude" or variant.command is not None or variant.effort in {None, *CLAUDE_EFFORTS}:
+        return None
+    return f'claude knows no effort "{variant.effort}"', f"use one of {', '.join(CLAUDE_EFFORTS)}"
+
+
+def _effort_path(index: int, agent: Agent, variant: AgentVariant) -> KeyPath:
+    if agent.efforts is not None and variant.effort is not None:
+        return ("agents", index, "efforts", agent.efforts.index(variant.effort))
+    return ("agents", index, "effort")
+
+
+def _check_run(
+    draft: Draft, numbered_agent: tuple[int, Agent], variant: AgentVariant, numbered_arm: tuple[int, Arm]
+) -> None:
+    (i, agent), (j, arm) = numbered_agent, numbered_arm
+    for find, path in ((_lacks, ("agents", i)), (_bad_effort, _effort_path(i, agent, variant))):
+        if (problem := find(variant.under(arm))) is None:
+            continue
+        if find(variant) is not None:
+            draft.report(path, *problem)
+        else:
+            draft.report(
+                ("arms", j), f'under this arm the agent "{variant.name}" cannot run: {problem[0]}', problem[1]
+            )
 
 
 def _check_prices(
-    draft: Draft, index: int, agent: Agent, variant: AgentVariant, numbered_arm: tuple[int, Arm]
+    draft: Draft, numbered_agent: tuple[int, Agent], variant: AgentVariant, numbered_arm: tuple[int, Arm]
 ) -> None:
-    j, arm = numbered_arm
-    running = variant.under(arm)
+    running = variant.under(numbered_arm[1])
     if not running.metered:
         return
     rows = draft.source.data.get("prices")
     priced = rows if isinstance(rows, dict) else {}
-    at_agent = _model_path(index, agent, variant)
-    for path, model in _models(
-        running, ("arms", j, "model") if arm.model else at_agent, _rules_path(index, j, arm)
-    ):
+    for path, model in called_models(numbered_agent, variant, numbered_arm):
         if model not in priced:
             hint = f'add prices for "{model}", or give the budget in tokens'
             draft.report(path, f'the model "{model}" has no price, so a limit in usd cannot cover it', hint)
     if running.model is None and not running.rewrite:
         draft.report(
-            ("agents", index),
+            ("agents", numbered_agent[0]),
             f'no model is named for "{variant.name}", so a limit in usd cannot cover it',
             "name it",
         )
-
-
-def _model_path(index: int, agent: Agent, variant: AgentVariant) -> KeyPath:
-    if agent.models is not None and variant.model is not None:
-        return ("agents", index, "models", agent.models.index(variant.model))
-    return ("agents", index, "model")
-
-
-def _rules_path(index: int, j: int, arm: Arm) -> KeyPath:
-    return ("arms", j, "rewrite") if arm.rewrite is not None else ("agents", index, "rewrite")
-
-
-def _models(running: AgentVariant, at_model: KeyPath, at_rules: KeyPath) -> Iterator[tuple[KeyPath, str]]:
-    """Every model that may be called, and where the spec names it."""
-    if running.model is not None and rewrite_model(running.model, running.rewrite) == running.model:
-        yield at_model, running.model
-    for pattern, target in running.rewrite.items():
-        yield (*at_rules, pattern), target

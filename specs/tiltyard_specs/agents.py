@@ -41,7 +41,7 @@ class Agent(SpecModel):
     env: dict[EnvName, str] = Field(default_factory=dict)
     """Environment of the agent."""
     edits: Bool = False
-    """Whether the agent may change files; if not, the working tree is read-only to it."""
+    """Whether the agent may change files; if not, the tree is read-only to it. The oracle always may."""
     timeout: Duration | None = None
     """Limit of one run, instead of `defaults.timeout`."""
     command: Text | None = None

@@ -12,6 +12,8 @@ RUNNABLE_KINDS = ("claude", "codex", "mini", "text", "oracle", "nop")
 KNOWN_KINDS = (*RUNNABLE_KINDS, "copilot", "gemini", "cursor", "opencode")
 UNMETERED_KINDS = frozenset({"text", "oracle", "nop"})
 """Kinds that need no budget, no price and no key."""
+CLAUDE_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+"""What the CLI takes; codex passes any word on to the provider."""
 PROVIDER_OF_KIND: dict[str, Provider] = {
     "claude": "anthropic",
     "codex": "openai",

@@ -14,11 +14,15 @@ from tiltyard_specs.key_checks import check_literals
 from tiltyard_specs.problems import Problem, SpecError
 from tiltyard_specs.questions import Question, Repo
 from tiltyard_specs.receipt import Selection
+from tiltyard_specs.solution_checks import check_solutions
 from tiltyard_specs.source import Source, read_source
+from tiltyard_specs.text_checks import check_text
 from tiltyard_specs.trial import TrialSpec
 from tiltyard_specs.variants import AgentVariant, expand
 
 _SEED_BITS = 31
+# The solutions come last: of a question with a problem they are not looked at.
+_CHECKS = (check_names, check_references, check_lists, check_agents, check_files, check_solutions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,9 @@ def load_trial(path: str | Path) -> Trial:
     source = read_source(path)
     if not isinstance(source.data, dict):
         raise SpecError([*source.problems, Problem(source.file, None, "", _not_a_spec(source.data))])
+    if "conversations" in source.data and "name" not in source.data:
+        message = "is a model script, not a trial spec"
+        raise SpecError([Problem(source.file, None, "", message, "pass it with --model-script")])
     spec = _checked(source, path.parent)
     agents = tuple(variant for agent in spec.agents for variant in expand(agent))
     return Trial(spec, path, path.parent, _seed(spec), agents, source, spec)
@@ -86,9 +93,10 @@ def _not_a_spec(data: object) -> str:
 
 def _checked(source: Source, folder: Path) -> TrialSpec:
     draft = Draft(source, folder)
+    check_text(draft)
     draft.validate()
     if draft.spec is not None:
-        for check in (check_names, check_references, check_lists, check_agents, check_files):
+        for check in _CHECKS:
             check(draft)
     check_literals(draft)
     problems = [*source.problems, *draft.found.values()]

@@ -45,7 +45,7 @@ class Question(SpecModel):
     hidden: dict[WorkspacePath, SpecPath] = Field(default_factory=dict)
     """Files present only while verify runs: path in the workspace, then file relative to the spec."""
     solution: SpecPath | None = None
-    """A patch that solves the question, for the oracle agent."""
+    """File for the oracle: with verify a patch that solves the question, else the right answer as text."""
     timeout: Duration | None = None
     """Limit of one run, instead of `defaults.timeout`."""
 

@@ -17,6 +17,7 @@ PositiveInt = Annotated[Int, Field(ge=1)]
 Count = Annotated[Int, Field(ge=0)]
 Price = Annotated[Float, Field(ge=0)]
 Positive = Annotated[Float, Field(gt=0)]
+_LEAST_MEMORY = 6 * 2**20
 
 
 class Defaults(SpecModel):
@@ -36,12 +37,18 @@ class Defaults(SpecModel):
     """Whether reports may state the result as a claim."""
 
 
+def _memory(value: int) -> int:
+    if value < _LEAST_MEMORY:
+        raise wrong(f"{value} bytes are too little for a container", "the engine's minimum is 6m")
+    return value
+
+
 class Limits(SpecModel):
     """What one run may use."""
 
-    cpus: Positive = 1
-    """Processors."""
-    memory: Size = 2 * 2**30
+    cpus: Annotated[Float, Field(ge=0.01, le=1024)] = 1
+    """Processors; the engine's minimum is 0.01."""
+    memory: Annotated[Size, AfterValidator(_memory)] = 2 * 2**30
     """Memory: 2g, 512m, or a number of bytes."""
     pids: PositiveInt = 512
     """Processes and threads at once."""

@@ -15,7 +15,7 @@ _OVERRIDES = ("command", "kind", "model", "args", "auth", "rewrite", "upstreams"
 
 
 class AgentVariant(Model):
-    """One agent with one model and one effort."""
+    """One agent with one model and one effort. The oracle may always edit: it applies patches."""
 
     name: str
     """As runs and reports call it: `codex@gpt-a@low`."""
@@ -27,6 +27,8 @@ class AgentVariant(Model):
     args: tuple[str, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
     edits: bool = False
+    implied_edits: bool = Field(default=False, exclude=True, repr=False)
+    """Whether the agent may edit only because it is the oracle, not because the spec says so."""
     timeout: float | None = None
     """Seconds; None for the trial's default."""
     command: str | None = None
@@ -43,12 +45,18 @@ class AgentVariant(Model):
     def under(self, arm: Arm) -> "AgentVariant":
         """The agent as it runs in this arm: what the arm sets replaces the agent's own."""
         changes = {name: getattr(arm, name) for name in _OVERRIDES if getattr(arm, name) is not None}
+        kind = changes.get("kind", self.kind)
+        if kind == "oracle":
+            changes["edits"] = True
+        elif self.implied_edits:
+            changes["edits"] = False
         return self.model_copy(update=changes)
 
 
 def expand(agent: Agent) -> Iterator[AgentVariant]:
     """One variant per model and effort; only lists add to the name."""
     for model, effort in product(agent.models or (None,), agent.efforts or (None,)):
+        is_oracle = agent.resolved_kind == "oracle"
         yield AgentVariant(
             name="@".join(part for part in (agent.name, model, effort) if part),
             base=agent.name,
@@ -57,7 +65,8 @@ def expand(agent: Agent) -> Iterator[AgentVariant]:
             effort=effort or agent.effort,
             args=agent.args,
             env=agent.env,
-            edits=agent.edits,
+            edits=agent.edits or is_oracle,
+            implied_edits=is_oracle and not agent.edits,
             timeout=agent.timeout,
             command=agent.command,
             auth=agent.auth,

@@ -80,10 +80,10 @@ ORACLE = ("{name: claude, model: sonnet}", "{name: oracle}")
 def test_the_oracle_needs_solutions_to_the_selected_questions(
     write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "s.patch").write_text("")
+    (tmp_path / "s.txt").write_text("x")
     write(
         ORACLE,
-        ("    expect: [it]", "    expect: [it]\n  - {id: q2, prompt: p, expect: [x], solution: s.patch}"),
+        ("    expect: [it]", "    expect: [it]\n  - {id: q2, prompt: p, expect: [x], solution: s.txt}"),
     )
     monkeypatch.chdir(tmp_path)
     trial = load_trial("trial.yaml")

@@ -75,7 +75,12 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest_key(
             "limits: {memory: lots}",
             'limits.memory: expected a size such as 2g, 64m or 512k, or a number of bytes, got "lots"',
         ),
-        ("limits: {cpus: 0}", "limits.cpus: must be more than 0, got 0"),
+        ("limits: {cpus: 0}", "limits.cpus: must be at least 0.01, got 0"),
+        ("limits: {cpus: 2000}", "limits.cpus: must be at most 1024, got 2000"),
+        (
+            "limits: {memory: 5m}",
+            "limits.memory: 5242880 bytes are too little for a container; the engine's minimum is 6m",
+        ),
         ("limits: {cpus: .inf}", "limits.cpus: expected a number, got inf"),
         ("seed: -1", "seed: must be at least 0, got -1"),
         ("protect: tests/**", 'protect: expected a list, got "tests/**"; write ["tests/**"]'),
@@ -180,6 +185,9 @@ def test_what_is_wrong_with_an_arm(sentences: Sentences, arm: str, path: str, me
         ("{name: codex, models: []}", ".models", "must not be empty"),
         ("{name: codex, model: m, sandbox: on}", ".sandbox",
          'the CLI\'s own sandbox can only be off, got "on"; inside Docker it fails on every command; the container is the sandbox'),
+        ("{name: claude, model: m, effort: hgih}", ".effort", 'claude knows no effort "hgih"; use one of low, medium, high, xhigh, max'),
+        ("{name: claude, model: m, efforts: [low, minimal]}", ".efforts[1]", 'claude knows no effort "minimal"; use one of low, medium, high, xhigh, max'),
+        ('{name: codex, model: m, env: {A: "x\\0y"}}', ".env.A", "holds a NUL character, which no command line can carry; remove it"),
         ("{name: codex, models: [m, m]}", "", 'the agent "codex@m" is already defined on line 6'),
     ],
 )  # fmt: skip

@@ -16,6 +16,7 @@ Sentences = Callable[..., list[str]]
     ("text", "sentence"),
     [
         ("", "trial.yaml: is empty"),
+        ("conversations: [{turns: [{text: hi}]}]\n", "trial.yaml: is a model script, not a trial spec; pass it with --model-script"),
         ("- 1\n", "trial.yaml: expected keys and values, such as name: my-trial"),
         ("name: [\n", "trial.yaml:2: not valid YAML: expected the node content, but found '<stream end>' (while parsing a flow node)"),
         ("name: x\n\tarms: 1\n", "trial.yaml:2: not valid YAML: found character '\\t' that cannot start any token (while scanning for the next token); indent with spaces"),

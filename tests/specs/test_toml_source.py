@@ -39,7 +39,7 @@ expect = [
         (('name = "docs"', 'name = "docs"\nsetupp = 1'), "trial.toml:6: arms[1].setupp: unknown key"),
         (('  "that",', '  "(",'), "trial.toml:16: questions[0].expect[1]: not a valid regular expression"),
         (('model = "sonnet"', "model = 1979-05-27"), "trial.toml:8: agents[0].model: expected text, got 1979-05-27"),
-        (("[[questions]]", "[limits]\ncpus = 0\n[[questions]]"), "trial.toml:10: limits.cpus: must be more than 0, got 0"),
+        (("[[questions]]", "[limits]\ncpus = 0\n[[questions]]"), "trial.toml:10: limits.cpus: must be at least 0.01, got 0"),
         (("[[questions]]", "[gateway.upstream]\n[[questions]]"), "trial.toml:9: gateway.upstream: unknown key"),
         (("[[arms]] #", '"x y" = 1\n[[arms]] #'), 'trial.toml:4: arms[0]["x y"]: unknown key'),
         (('name = "docs"', "name = 'docs'\n[arms.env]\nA-B = 'x'"), "trial.toml:7: arms[1].env.A-B: "),
