@@ -16,12 +16,12 @@ from tiltyard_runner.agents import AgentAdapter, AgentOutput, AgentTask, Launch,
 from tiltyard_runner.answers import SlowPatternError, score_answer
 from tiltyard_runner.container import HOME, Container, ContainerPlan, FileToPut
 from tiltyard_runner.errors import InfraError, SetupError
-from tiltyard_runner.fetching import fetch_file
 from tiltyard_runner.grading.grade import Grade, grade, tree_owner
 from tiltyard_runner.job import Job, Place
 from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_runner.metering import Metering
 from tiltyard_runner.recording import Ran, build_record
+from tiltyard_runner.result_file import take_result_file
 from tiltyard_runner.setup import run_setup
 from tiltyard_runner.verdict import Facts, decide
 from tiltyard_specs.outcomes import Outcome
@@ -145,7 +145,7 @@ class _Attempt:
             stderr=self._folder / "raw.err",
             exit_code=end.exit_code,
             timed_out=end.timed_out,
-            usage_file=self._result_file(container),
+            usage_file=self._result_file(container, end),
         )
         result = self._adapter.parse(output)
         wanted = job.task.edits or job.key.verify is not None
@@ -154,14 +154,12 @@ class _Attempt:
         found = grade(self._place, job, container, self._folder) if wanted and not lost else Grade()
         return Ran(end=end, result=result, grade=found, meter=meter)
 
-    def _result_file(self, container: Container) -> Path | None:
+    def _result_file(self, container: Container, end: AgentEnd) -> Path | None:
         """A copy of the file in which some agents leave their result; None when there is none."""
         source = self._adapter.result_file
-        if source is None:
+        if source is None or end.cancelled or end.broken:
             return None
-        target = self._folder / "agent.json"
-        found = fetch_file(container, source, target, limit=self._job.output_limit)
-        return target if found else None
+        return take_result_file(container, source, self._folder / "agent.json")
 
     def _score(self, answer: str | None) -> tuple[Score | None, str | None]:
         """The key's verdict, or why there is none though there is a key."""

@@ -48,8 +48,6 @@ def fetch_file(
         if member is None or not member.isreg() or (limit is not None and member.size > limit):
             return None
         fetched = _copy(archive, member, target)
-        while archive.next() is not None:
-            pass
     reader.check_whole()
     return fetched
 

@@ -4,14 +4,13 @@ The agent could write there what it liked: a link, a device, a folder of a milli
 of sensible size is taken, and nothing that it left makes this fail.
 """
 
-import shutil
 import tarfile
 from pathlib import Path
 
 import docker.errors
 
 from tiltyard_runner.container import Container
-from tiltyard_runner.grading.archive import ChunkReader
+from tiltyard_runner.fetching import fetch_file
 
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -31,19 +30,10 @@ def take_result_file(container: Container, path: str, target: Path) -> Path | No
         docker.errors.DockerException: The engine broke off.
     """
     try:
-        chunks = container.get_archive(path)
+        found = fetch_file(container, path, target, limit=MAX_BYTES)
     except docker.errors.APIError:
         # Not only 404: a file or a ring of links in the place of a folder is an internal error to the engine.
         return None
-    try:
-        with tarfile.open(fileobj=ChunkReader(chunks), mode="r|") as archive:
-            member = archive.next()
-            if member is None or not member.isreg() or member.size > MAX_BYTES:
-                return None
-            source = archive.extractfile(member)
-            assert source is not None  # noqa: S101  # isreg() was asked
-            with target.open("wb") as copy:
-                shutil.copyfileobj(source, copy)
     except tarfile.TarError as error:
         raise docker.errors.DockerException(f"the engine's archive of {path} breaks off") from error
-    return target
+    return target if found else None
