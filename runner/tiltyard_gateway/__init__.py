@@ -8,8 +8,10 @@ gateway process alone.
 from tiltyard_gateway.client import GatewayProcess
 from tiltyard_gateway.config import (
     GatewayConfig,
+    RunLimits,
     RunMeter,
     RunTicket,
+    Spent,
     Timeouts,
     Upstream,
     scripted_upstreams,
@@ -19,8 +21,10 @@ from tiltyard_gateway.journal import read_journal
 __all__ = [
     "GatewayConfig",
     "GatewayProcess",
+    "RunLimits",
     "RunMeter",
     "RunTicket",
+    "Spent",
     "Timeouts",
     "Upstream",
     "read_journal",

@@ -59,7 +59,7 @@ class Timeouts(Model):
     """To open a connection to a provider."""
     idle: float = 600.0
     """Without a byte from the provider, before and within a response."""
-    room: float = 120.0
+    room: float = 240.0
     """For a call to wait until others in flight leave room for its reserve."""
     hold: float = 60.0
     """For a call to be held back from an overloaded provider; agents wait longer than that for an answer."""

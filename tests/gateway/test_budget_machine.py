@@ -148,4 +148,4 @@ class BudgetMachine(RuleBasedStateMachine):
 
 
 TestBudget = BudgetMachine.TestCase
-TestBudget.settings = settings(max_examples=150, stateful_step_count=40, deadline=None, print_blob=True)
+TestBudget.settings = settings(max_examples=100, stateful_step_count=40, deadline=None, print_blob=True)
