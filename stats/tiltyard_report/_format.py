@@ -1,11 +1,14 @@
 """Numbers as a reader wants them. An unknown one is a word or a dash, never 0 and never an invented bound."""
 
-from collections.abc import Callable
-from math import isfinite
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from math import floor, isfinite, log10
 
+from tiltyard_report._table import aligned
 from tiltyard_report.model import Rate
 from tiltyard_stats import Interval
 
+Show = Callable[[float], str]
 NONE = "–"  # noqa: RUF001 - an en dash is meant
 _REASONS = {
     "n<2": "1 run",
@@ -20,9 +23,7 @@ def significant(value: float) -> str:
         return "0"
     if not isfinite(value):
         return NONE
-    size = abs(value)
-    decimals = 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0  # noqa: PLR2004 - a scale
-    text = f"{value:,.{decimals}f}"
+    text = f"{value:,.{_decimals(abs(value))}f}"
     return text if float(text.replace(",", "")) else "<0.001"
 
 
@@ -77,23 +78,64 @@ def unknown_bounds(interval: Interval) -> str:
     why = [_REASONS[code] for code in interval.warnings if code in _REASONS]
     if why == [_REASONS["n<2"]] and interval.n > 1:
         why = ["no repeats"]
-    return f"not known: {why[0]}" if why else "not known"
+    return why[0] if why else "not known"
 
 
-def with_bounds(interval: Interval | None, show: Callable[[float], str], unit: str = "") -> str:
-    """An estimate with its bounds in brackets."""
-    if interval is None:
-        return "unknown"
-    inside = f"{show(interval.low)} to {show(interval.high)}" if interval.known else unknown_bounds(interval)
-    return f"{show(interval.estimate)}{unit} ({inside})"
+def intervals(items: Sequence[Interval | None], show: Show, unit: str = "") -> list[str]:
+    """The cells of a column: estimates with their bounds in brackets, lined up."""
+    known = [item for item in items if item and item.known]
+    parts = [(f"{show(item.estimate)}{unit}", show(item.low), show(item.high)) for item in known]
+    lined_up = iter([f"{estimate} ({low} to {high})" for estimate, low, high in aligned(parts)])
+    return [next(lined_up) if item and item.known else _unbounded(item, show, unit) for item in items]
 
 
-def rate(value: Rate) -> str:
-    """Passes of runs with the interval in percent."""
-    if value.interval is None:
-        return f"{NONE} (no runs)"
-    low, high = percent(value.interval.low), percent(value.interval.high)
-    return f"{value.successes}/{value.n}, {percent(value.interval.estimate)}% ({low} to {high})"
+def rates(items: Sequence[Rate]) -> list[str]:
+    """The cells of a column: passes of runs with the interval of their share in percent, lined up."""
+    known = [(item, item.interval) for item in items if item.interval]
+    parts = [
+        (f"{item.successes}/{item.n}", percent(bounds.low), percent(bounds.high)) for item, bounds in known
+    ]
+    lined_up = iter([f"{score} ({low} to {high}%)" for score, low, high in aligned(parts)])
+    return [next(lined_up) if item.interval else f"{NONE} (no runs)" for item in items]
+
+
+def alike(values: Iterable[float]) -> Show:
+    """How to show the numbers of one column: with one number of decimals.
+
+    It is what the largest needs, or more where the smallest would lose its second digit.
+    """
+    sizes = [abs(value) for value in values if value and isfinite(value)]
+    if not sizes:
+        return significant
+    decimals = max(_decimals(max(sizes)), min(3, -floor(log10(min(sizes))) + 1))
+
+    def show(value: float) -> str:
+        text = f"{value:,.{decimals}f}"
+        return text if value == 0 or float(text.replace(",", "")) else significant(value)
+
+    return show
+
+
+def _unbounded(item: Interval | None, show: Show, unit: str) -> str:
+    return f"{show(item.estimate)}{unit} ({unknown_bounds(item)})" if item else "unknown"
+
+
+def _decimals(size: float) -> int:
+    return 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0  # noqa: PLR2004 - a scale
+
+
+def most_frequent(reasons: Counter[str | None], limit: int = 120) -> str:
+    """The most frequent of some reasons, on one line and of bounded length; ties go by the alphabet."""
+    ranked = sorted(((-count, reason) for reason, count in reasons.items() if reason), key=lambda item: item)
+    text = " ".join(ranked[0][1].split()).rstrip(".") if ranked else ""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def listed(names: Sequence[str], limit: int = 3) -> str:
+    """Some names in a sentence; of many the first ones."""
+    if len(names) > limit:
+        return f"{', '.join(names[:limit])} and {len(names) - limit} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def plural(count: int, noun: str) -> str:

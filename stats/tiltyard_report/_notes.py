@@ -3,34 +3,27 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from tiltyard_report import _audit, _health
 from tiltyard_report import _format as fmt
 from tiltyard_report._drift import drift
 from tiltyard_report._measures import counted
 from tiltyard_report._receipt import ALLOW, Facts
 from tiltyard_report._records import Run
-from tiltyard_report.model import AgentReport
+from tiltyard_report._selection import Selection
+from tiltyard_report.model import AgentReport, AuditRow
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_stats.decide import MINIMUM_RUNS, SETTLED_RUNS
 
-_UNHEALTHY = {
-    Outcome.SETUP_FAILED: "the arm's own setup failed",
-    Outcome.UNDELIVERED: "the arm's server, skill or tool never reached the agent",
-}
 
-
-def alerts(runs: Sequence[Run], facts: Facts, *, partial: bool) -> tuple[str, ...]:
+def alerts(chosen: Selection, audit: Sequence[AuditRow]) -> tuple[str, ...]:
     """What must be read before any number."""
     lines = []
-    if partial:
-        done = fmt.plural(len(runs), "run")
-        lines.append(f"PARTIAL: {done} of {facts.expected_runs:,} planned are recorded: no verdicts yet.")
-    for outcome, meaning in _UNHEALTHY.items():
-        by_arm = Counter(run.arm for run in runs if run.outcome is outcome)
-        if by_arm:
-            where = ", ".join(f"{arm} {count}" for arm, count in sorted(by_arm.items()))
-            total = fmt.plural(sum(by_arm.values()), "run")
-            lines.append(f"UNHEALTHY: {meaning} in {total} ({where}); excluded.")
-    if facts.scripted:
+    if chosen.partial:
+        done, planned = fmt.plural(chosen.recorded, "run"), chosen.facts.expected_runs
+        lines.append(f"PARTIAL: {done} of {planned:,} planned are recorded: no verdicts yet.")
+    lines += _health.alerts(chosen.runs, chosen.audits)
+    lines += _audit.alert(audit)
+    if chosen.facts.scripted:
         lines.append("SCRIPTED: the replies came from a script, so these numbers say nothing about a model.")
     return tuple(lines)
 

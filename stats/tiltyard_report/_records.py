@@ -29,12 +29,18 @@ class Run:
     outcome: Outcome
     reason: str | None
     tokens: int | None
+    kind: str
+    """How the agent's output was read; `oracle` and `nop` audit the questions."""
     metered: bool
     """Whether the tokens come from the meter; else the agent reported them."""
     usd: float | None
     turns: float | None
     seconds: float | None
     used_tool: bool | None
+    verified: bool
+    """Whether the verify command ran."""
+    verify_exit: int | None
+    """Its exit code, where it ended by itself."""
     model: str | None
     network: str | None
     """`sealed`, `open`, or `allow: host, ...`."""
@@ -70,6 +76,7 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
     source.check_version()
     capability, question = source.text_or_none("capability"), source.text("question")
     metered, reported = source.part("metered"), source.part("reported")
+    verify = source.part("verify")
     return Run(
         question=question if capability is None else f"{capability}+{question}",
         question_id=question,
@@ -79,11 +86,14 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
         outcome=source.outcome(),
         reason=source.text_or_none("reason"),
         tokens=source.tokens(),
+        kind=source.text_or_none("kind") or "",
         metered=metered.get("usage") is not None,
         usd=source.amount("cost_usd", metered or reported),
         turns=source.amount("turns"),
         seconds=source.amount("seconds"),
         used_tool=source.flag("used_tool"),
+        verified=bool(verify),
+        verify_exit=source.whole_or_none("exit_code", verify),
         model=source.text_or_none("model"),
         network=network_text(source.part("policy").get("network")),
         images=source.part("images"),
@@ -134,6 +144,12 @@ class _Source:
         if isinstance(value, bool) or not isinstance(value, int):
             raise self._error(key, value, "a whole number")
         return value
+
+    def whole_or_none(self, key: str, part: Mapping[str, object]) -> int | None:
+        value = part.get(key)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        raise self._error(key, value, "a whole number or null")
 
     def amount(self, key: str, part: Mapping[str, object] | None = None) -> float | None:
         value = (self._record if part is None else part).get(key)

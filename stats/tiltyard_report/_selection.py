@@ -18,7 +18,12 @@ class Selection:
     baseline: str | None
     confidence: float
     partial: bool
+    recorded: int
+    """Runs of the whole trial that have a record."""
     runs: tuple[Run, ...]
+    """Of the agents that compete."""
+    audits: tuple[Run, ...]
+    """Of the oracle and nop, which audit the questions."""
     earlier: tuple[Run, ...]
 
     @property
@@ -33,8 +38,11 @@ class Selection:
 
     @property
     def questions(self) -> tuple[str, ...]:
-        known = {run.question: run.question_id for run in self.runs}
-        return _ordered(set(known), self.facts.questions, known)
+        return self._asked(self.runs)
+
+    @property
+    def audited(self) -> tuple[str, ...]:
+        return self._asked(self.audits)
 
     @property
     def cells(self) -> dict[Cell, list[Run]]:
@@ -43,6 +51,10 @@ class Selection:
         for run in self.runs:
             cells[run.agent, run.arm].append(run)
         return {cell: runs for cell, runs in cells.items() if runs}
+
+    def _asked(self, runs: Sequence[Run]) -> tuple[str, ...]:
+        known = {run.question: run.question_id for run in runs}
+        return _ordered(set(known), self.facts.questions, known)
 
 
 def select(

@@ -3,21 +3,33 @@
 from collections.abc import Sequence
 from unicodedata import combining, east_asian_width
 
+WIDTH = 100
+"""Columns of a terminal that a table should fit in."""
+
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> str:
-    """An aligned table; all columns after the first `text_columns` are right-aligned."""
-    cells = [[escape(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(3, *map(_width, column)) for column in zip(*cells, strict=True)]
-    left = [index < text_columns for index in range(len(head))]
-    shapes = list(zip(widths, left, strict=True))
-    rule = ["-" * width if is_left else "-" * (width - 1) + ":" for width, is_left in shapes]
-    lines = [[_pad(cell, *shape) for cell, shape in zip(row, shapes, strict=True)] for row in cells]
-    return "\n".join("| " + " | ".join(line) + " |" for line in (lines[0], rule, *lines[1:]))
+    """An aligned table; all columns after the first `text_columns` are right-aligned.
+
+    One that is too wide for a terminal goes on below itself, the first column repeated.
+    """
+    columns = list(zip(*([escape(cell) for cell in row] for row in (head, *rows)), strict=True))
+    return "\n\n".join(
+        _lines([columns[0], *(columns[index] for index in part)], text_columns) for part in _parts(columns)
+    )
+
+
+def aligned(parts: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The parts of some cells padded to one width each, so that the cells line up."""
+    widths = [max(map(_width, column)) for column in zip(*parts, strict=True)]
+    return [
+        tuple(_pad(text, width, left=False) for text, width in zip(cell, widths, strict=True))
+        for cell in parts
+    ]
 
 
 def escape(text: str) -> str:
     """Text that cannot break out of its cell or bring markup of its own."""
-    plain = " ".join(text.split())
+    plain = "".join(" " if character.isspace() else character for character in text)
     for character in "\\|`*[]<":
         plain = plain.replace(character, "\\" + character)
     return plain
@@ -29,7 +41,30 @@ def code(text: str, limit: int = 120) -> str:
     return f"`{plain if len(plain) <= limit else plain[: limit - 1] + '…'}`"
 
 
-def _pad(text: str, width: int, left: bool) -> str:  # noqa: FBT001 - the shape of a column
+def _parts(columns: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Indices of the columns after the first, in groups that fit beside it."""
+    widths = [max(3, *map(_width, column)) + 3 for column in columns]
+    parts: list[list[int]] = [[]]
+    for index in range(1, len(columns)):
+        if parts[-1] and 1 + widths[0] + sum(widths[i] for i in (*parts[-1], index)) > WIDTH:
+            parts.append([])
+        parts[-1].append(index)
+    return parts
+
+
+def _lines(columns: Sequence[Sequence[str]], text_columns: int) -> str:
+    widths = [max(3, *map(_width, column)) for column in columns]
+    left = [index < text_columns for index in range(len(columns))]
+    shapes = list(zip(widths, left, strict=True))
+    rule = ["-" * width if is_left else "-" * (width - 1) + ":" for width, is_left in shapes]
+    lines = [
+        [_pad(cell, width, left=is_left) for cell, (width, is_left) in zip(row, shapes, strict=True)]
+        for row in zip(*columns, strict=True)
+    ]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (lines[0], rule, *lines[1:]))
+
+
+def _pad(text: str, width: int, *, left: bool) -> str:
     space = " " * (width - _width(text))
     return text + space if left else space + text
 

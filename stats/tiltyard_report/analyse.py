@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Literal
 
-from tiltyard_report import _notes, _sentences
+from tiltyard_report import _audit, _health, _notes, _sentences
 from tiltyard_report._compare import Cell, compare_tokens, compare_usd
+from tiltyard_report._headline import headline
 from tiltyard_report._measures import (
     by_question,
     correct,
@@ -22,6 +23,7 @@ from tiltyard_report._outcomes import outcome_row
 from tiltyard_report._receipt import combine, read_receipt
 from tiltyard_report._records import Run, read_run, read_runs
 from tiltyard_report._selection import Selection, choose_baseline, select
+from tiltyard_report._topic import Topic
 from tiltyard_report.model import (
     SCHEMA_VERSION,
     AgentReport,
@@ -72,12 +74,15 @@ def analyse(
         {run.network for run in every if run.network},
         {name for run in every for name in run.versions},
     )
+    selected = select(every, questions, agents, facts)
     chosen = Selection(
         facts=facts,
         baseline=choose_baseline(baseline, every, facts),
         confidence=confidence,
         partial=facts.expected_runs is not None and len(every) < facts.expected_runs,
-        runs=select(every, questions, agents, facts),
+        recorded=len(every),
+        runs=tuple(run for run in selected if not _audit.audits(run)),
+        audits=tuple(run for run in selected if _audit.audits(run)),
         earlier=select(
             [read_run(item, index) for index, item in enumerate(attempts)],
             questions,
@@ -93,28 +98,40 @@ def _report(chosen: Selection) -> Report:
     compared = _compare(chosen)
     agents = tuple(_agent(agent, chosen, compared) for agent in chosen.agents)
     judged = sum(not isnan(comparison.adjusted) for comparison in compared.values())
-    labels = chosen.questions
-    sayings = _sentences.Topic(agents, chosen.baseline, labels, chosen.facts, chosen.partial)
+    audit = _audit.audit(chosen.audited, chosen.audits)
+    topic = Topic(
+        agents=agents,
+        baseline=chosen.baseline,
+        questions=chosen.questions,
+        facts=chosen.facts,
+        partial=chosen.partial,
+        healthy=_health.healthy(chosen.runs, chosen.audits),
+        runs=chosen.runs,
+        audit=audit,
+    )
     return Report(
         schema_version=SCHEMA_VERSION,
         name=chosen.facts.name,
         state=_state(chosen),
-        healthy=not any(run.outcome.unhealthy for run in chosen.runs),
-        headline=_sentences.headline(sayings),
-        alerts=_notes.alerts(chosen.runs, chosen.facts, partial=chosen.partial),
+        healthy=topic.healthy,
+        headline=headline(topic),
+        alerts=_notes.alerts(chosen, audit),
+        scripted=chosen.facts.scripted,
         confidence=chosen.confidence,
         baseline=chosen.baseline,
         runs=len(chosen.runs),
+        counted=len(counted(chosen.runs)),
         expected_runs=chosen.facts.expected_runs,
         agents=agents,
-        questions=tuple(_question(label, chosen) for label in labels),
+        questions=tuple(_question(label, chosen) for label in chosen.questions),
+        audit=audit,
         spread=tuple(_spread(agent, chosen) for agent in chosen.agents),
         outcomes=tuple(
             outcome_row(arm, [run for run in chosen.runs if run.arm == arm]) for arm in chosen.arms
         ),
         spend=spend(chosen.runs),
         earlier_attempts=spend(chosen.earlier),
-        do_not_claim=_sentences.do_not_claim(sayings),
+        do_not_claim=_sentences.do_not_claim(topic),
         methods=_notes.methods(chosen.confidence, judged),
         notes=_notes.notes(chosen.runs, agents, chosen.facts),
         caution=_sentences.CAUTION,
@@ -122,7 +139,7 @@ def _report(chosen: Selection) -> Report:
 
 
 def _state(chosen: Selection) -> Literal["complete", "partial", "empty"]:
-    if not chosen.runs:
+    if not (chosen.runs or chosen.audits):
         return "empty"
     return "partial" if chosen.partial else "complete"
 

@@ -156,6 +156,29 @@ class OutcomeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditCount:
+    """How often the oracle or nop passed a question."""
+
+    passed: int
+    n: int
+    """Runs that count."""
+    lost: int
+    """Runs that do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """Whether a question is sound: its reference solution passes, and doing nothing does not."""
+
+    question: str
+    oracle: AuditCount | None
+    """None when the oracle was not asked."""
+    nop: AuditCount | None
+    findings: tuple[str, ...]
+    """What is wrong with the question, or not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that a report says."""
 
@@ -164,15 +187,23 @@ class Report:
     state: Literal["complete", "partial", "empty"]
     healthy: bool
     headline: str
-    """One plain sentence: which arm, by how much, how sure, what not to claim."""
+    """What the trial shows, by how much and how sure; then what not to claim."""
     alerts: tuple[str, ...]
     """What must be read before any number."""
+    scripted: bool
+    """Whether the replies were scripted: then tokens and USD are what they would be."""
     confidence: float
     baseline: str | None
     runs: int
+    """Of the agents that compete; the oracle and nop stand in `audit`."""
+    counted: int
+    """Runs among them that count as a pass or a failure."""
     expected_runs: int | None
+    """Planned in the whole trial, the oracle and nop included."""
     agents: tuple[AgentReport, ...]
     questions: tuple[QuestionRow, ...]
+    audit: tuple[AuditRow, ...]
+    """What the oracle and nop show about the questions."""
     spread: tuple[SpreadRow, ...]
     outcomes: tuple[OutcomeRow, ...]
     spend: Spend

@@ -16,7 +16,11 @@ Arguments = dict[str, Any]
 
 def receipt(**changes: Any) -> dict[str, Any]:
     """A trial.json of two arms."""
-    spec = {"name": "docs-layer", "network": "sealed", "arms": [{"name": "plain"}, {"name": "docs"}]}
+    spec: dict[str, Any] = {
+        "name": "docs-layer",
+        "network": "sealed",
+        "arms": [{"name": "plain"}, {"name": "docs"}],
+    }
     spec |= {"defaults": {"baseline": "plain"}, "agents": [{"name": "codex"}, {"name": "claude"}]}
     spec |= {"questions": [{"id": "inherit"}, {"id": "fix-range"}]}
     return {
@@ -123,6 +127,87 @@ def empty() -> Arguments:
     return {"records": [], "receipt": receipt(runs_expected=4)}
 
 
+def all_lost() -> Arguments:
+    """Nothing worked: every run was lost."""
+    records = [
+        make.record(
+            "inherit", arm, "codex", 1, None, outcome="infra", reason="the provider answered 401: key."
+        )
+        for arm in ("plain", "docs")
+    ]
+    return {"records": records, "receipt": receipt(runs_expected=2)}
+
+
+def audit() -> Arguments:
+    """Two competitors with scripted replies, and an oracle and a nop that find two questions unsound."""
+    records = [
+        *make.series("inherit", "plain", "codex", [20_000, 22_000, 25_000, 19_000]),
+        *make.series("inherit", "docs", "codex", [12_000, 13_000, 11_000, 12_500]),
+        *make.series("inherit", "plain", "claude", [30_000, 32_000, 35_000, 29_000]),
+        *make.series("inherit", "docs", "claude", [18_000, 19_000, 17_000, 19_500]),
+        *_reference("fix-range", oracle=("passed", "passed"), nop=("failed", "failed")),
+        *_reference("fix-padding", oracle=("passed", "infra"), nop=("passed", "passed")),
+        *_reference("fix-name", oracle=("failed", "failed"), nop=("failed", "passed")),
+    ]
+    facts = receipt(runs_expected=len(records), policy={"network": "sealed", "models": "scripted"})
+    return {"records": records, "receipt": facts}
+
+
+def audit_alone() -> Arguments:
+    """Questions are audited before any money is spent."""
+    records = _reference("fix-range", oracle=("passed", "passed"), nop=("failed", "failed"))
+    return {"records": records, "receipt": receipt(runs_expected=len(records))}
+
+
+def _reference(question: str, **ends: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Runs of the oracle and nop, one per arm."""
+    return [
+        make.record(
+            question,
+            arm,
+            f"{kind}-agent",
+            1,
+            None,
+            kind=kind,
+            model=None,
+            outcome=end,
+            reason=None if end == "passed" else "verify ended with exit code 1",
+        )
+        for kind, outcomes in ends.items()
+        for arm, end in zip(("plain", "docs"), outcomes, strict=True)
+    ]
+
+
+def many_arms() -> Arguments:
+    """Five arms with three agents: more than one line of a terminal or one sentence can hold."""
+    base = [20_000, 22_000, 25_000, 19_000, 21_000, 23_000, 20_500, 22_500]
+    shifts = {"plain": 1.0, "docs": 0.6, "graph": 1.02, "skills": 1.6, "docs-and-skills": 0.5}
+    records = []
+    for agent in ("claude", "codex@gpt-a@low", "codex@gpt-a@high"):
+        for arm, shift in shifts.items():
+            few = base[:3] if (agent, arm) == ("claude", "graph") else base
+            values = [int(value * shift) for value in few]
+            for question in ("inherit", "fix-range"):
+                cut = values[:1] if len(few) < len(base) else values
+                records += make.series(question, arm, agent, cut, used_tool=arm != "plain" or None)
+    return {"records": records, "baseline": "plain"}
+
+
+def broken() -> Arguments:
+    """An agent that never answers, a verify command that cannot run, and too many runs lost."""
+    verify = {"command": "pytest", "exit_code": 127, "passed": False, "seconds": 0.1, "timed_out": False}
+    failed = {"outcome": "failed", "reason": "verify ended with exit code 127", "verify": verify}
+    silent = {"outcome": "no_answer", "reason": "crash: no config file", "kind": "text"}
+    records = [
+        *make.series("fix-range", "plain", "codex", [20_000, 22_000, 25_000, 19_000], **failed),
+        *make.series("fix-range", "docs", "codex", [12_000, 13_000, 11_000, 12_500], **failed),
+        *make.series("inherit", "plain", "probe", [None] * 4, **silent),
+        *make.series("inherit", "docs", "probe", [None] * 4, **silent),
+    ]
+    records[9] |= {"outcome": "infra", "reason": "the engine stopped"}
+    return {"records": records, "receipt": receipt(runs_expected=len(records))}
+
+
 ALL: dict[str, Callable[[], Arguments]] = {
     function.__name__: function
     for function in (
@@ -133,6 +218,11 @@ ALL: dict[str, Callable[[], Arguments]] = {
         unknown_cost,
         one_arm,
         reported_tokens,
+        all_lost,
+        audit,
+        audit_alone,
+        many_arms,
+        broken,
         empty,
     )
 }

@@ -1,5 +1,6 @@
 """Numbers as printed: no false zero, no false one, no false certainty."""
 
+from collections import Counter
 from math import nan
 
 import pytest
@@ -63,8 +64,47 @@ def test_unknown_bounds() -> None:
     """A missing interval says why."""
     alone = Interval(5.0, nan, nan, 0.95, "t", 1, "these runs", ("n<2",))
 
-    assert fmt.with_bounds(alone, fmt.significant) == "5.00 (not known: 1 run)"
-    assert fmt.with_bounds(None, fmt.significant) == "unknown"
+    assert fmt.intervals([alone, None], fmt.significant) == ["5.00 (1 run)", "unknown"]
+
+
+def test_intervals_line_up() -> None:
+    """The same place of each number stands in the same column."""
+    items = [Interval(9.93, 6.72, 13.1, 0.95, "t", 4, "these"), Interval(116, 90, 142, 0.95, "t", 4, "these")]
+    show = fmt.alike(item.estimate for item in items)
+
+    assert fmt.intervals(items, show, "x") == ["  9.9x ( 6.7 to  13.1)", "116.0x (90.0 to 142.0)"]
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([16.7, 9.93], ["16.7", "9.9"]),
+        ([104.2, 21.5], ["104", "22"]),
+        ([104.2, 0.012], ["104.200", "0.012"]),
+        ([2.5, 0.0], ["2.50", "0.00"]),
+        ([], []),
+    ],
+)
+def test_a_column_has_one_number_of_decimals(values: list[float], texts: list[str]) -> None:
+    """As many as its largest number needs, more where its smallest would lose its digits."""
+    show = fmt.alike(values)
+
+    assert [show(value) for value in values] == texts
+
+
+def test_most_frequent() -> None:
+    """The commonest reason, cut and on one line; a tie goes by the alphabet."""
+    assert fmt.most_frequent(Counter(["b\nc.", "b\nc.", "a", None])) == "b c"
+    assert fmt.most_frequent(Counter(["b", "a"])) == "a"
+    assert fmt.most_frequent(Counter()) == ""
+    assert len(fmt.most_frequent(Counter(["x" * 500]))) == 120
+
+
+def test_listed() -> None:
+    """Many names are cut."""
+    assert fmt.listed(["a"]) == "a"
+    assert fmt.listed(["a", "b", "c"]) == "a, b and c"
+    assert fmt.listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
 
 
 def test_table_aligns_wide_text() -> None:
@@ -72,6 +112,18 @@ def test_table_aligns_wide_text() -> None:
     lines = table(["arm", "n"], [["日本", "1"], ["a|b", "22"]]).splitlines()
 
     assert lines == ["| arm  |   n |", "| ---- | --: |", "| 日本 |   1 |", "| a\\|b |  22 |"]
+
+
+def test_a_wide_table_goes_on_below_itself() -> None:
+    """Every part fits a terminal and begins with the first column."""
+    head = ["question", *(f"claude-{index}/plain" for index in range(12))]
+    text = table(head, [["inherit", *map(str, range(12))]])
+    parts = text.split("\n\n")
+
+    assert len(parts) == 3
+    assert all(part.startswith("| question |") for part in parts)
+    assert max(map(len, text.splitlines())) <= 100
+    assert [name for part in parts for name in part.splitlines()[0].strip("| ").split(" | ")[1:]] == head[1:]
 
 
 def test_code_is_bounded() -> None:

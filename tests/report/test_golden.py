@@ -1,6 +1,7 @@
 """The Markdown of hand-made trials, to the letter. To renew a file, delete it, run the tests, review it."""
 
 import json
+import re
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -20,6 +21,11 @@ NAMES = (
     "unknown_cost",
     "one_arm",
     "reported_tokens",
+    "all_lost",
+    "audit",
+    "audit_alone",
+    "many_arms",
+    "broken",
     "empty",
 )
 
@@ -51,6 +57,17 @@ def test_every_report_keeps_the_rules(name: str, trials: ModuleType) -> None:
     for previous, line in pairwise(lines):
         if previous.startswith("|") and line.startswith("|"):
             assert len(previous) == len(line)
+            assert len(line) <= 100
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_headline_is_short_and_plain(name: str, trials: ModuleType) -> None:
+    """Two sentences of at most 60 words together."""
+    headline = analyse(**trials.ALL[name]()).headline
+
+    assert len(headline.split()) <= 60
+    assert len(re.findall(r"\.(?= |$)", headline)) <= 2
+    assert "comparisons (" not in headline
 
 
 def test_every_trial_has_a_golden_file(trials: ModuleType) -> None:
@@ -70,8 +87,9 @@ def test_json(name: str, trials: ModuleType) -> None:
     assert all(isfinite(number) for number in _numbers(data))
     for agent, plain in zip(report.agents, data["agents"], strict=True):
         for row, cells in zip(agent.arms, plain["arms"], strict=True):
-            assert cells["correct"]["interval"]["method"] == "wilson"
             assert cells["runs"] == row.runs
+            if row.runs:
+                assert cells["correct"]["interval"]["method"] == "wilson"
 
 
 def _numbers(value: Any) -> list[float]:

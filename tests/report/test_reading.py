@@ -105,7 +105,7 @@ def test_arms_alike(make: ModuleType) -> None:
     report = analyse(records)
 
     assert report.baseline == "one"
-    assert report.headline.startswith("No clear difference in tokens between two and one with codex: 1.00x")
+    assert report.headline.startswith("two needs 1.00x the tokens of one with codex (95% 0.81 to 1.24)")
 
 
 def test_foreign_text_brings_no_markup(make: ModuleType) -> None:

@@ -1,0 +1,147 @@
+"""The tables that compare arms: how they did with one agent, and question by question."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tiltyard_report import _format as fmt
+from tiltyard_report._table import escape, table
+from tiltyard_report._verdicts import decision
+from tiltyard_report.model import AgentReport, ArmRow, Comparison, Measure, QuestionCell, Report
+
+_THOUSAND = 1000
+_USED_TOOL = "used tool: runs in which a tool call matched the arm's `uses`, of those that count."
+_RELATIVE = "x tokens, x USD: times the baseline's, question by question."
+
+
+def agent_sections(report: Report) -> Iterable[tuple[str, str]]:
+    """A title and a body for each agent; the columns are explained once."""
+    level = fmt.level(report.confidence)
+    compared = any(row.relative_tokens for agent in report.agents for row in agent.arms)
+    for position, agent in enumerate(report.agents):
+        models = [f"Model: {', '.join(map(escape, agent.models))}"] if agent.models else []
+        tables = _compared(agent.arms, level) if compared else [_alone(agent.arms, level)]
+        legend = [_legend(report.agents, compared=compared)] if position == 0 else []
+        yield f"With {escape(agent.agent)}", "\n\n".join(filter(None, [*models, *tables, *legend]))
+
+
+def by_question(report: Report) -> Iterable[tuple[str, str]]:
+    """Tokens and passes by question; nothing for a single question."""
+    if len(report.questions) > 1:
+        yield "Tokens by question (mean, thousands)", _cells(report, _tokens_column)
+        yield "Correct by question", _cells(report, _correct_column)
+
+
+def _cells(report: Report, show: Callable[[Sequence[QuestionCell]], list[str]]) -> str:
+    """One table, or where it would be too wide for a terminal one for each agent."""
+    names = [row.question for row in report.questions]
+    columns = list(zip(*(row.cells for row in report.questions), strict=True))
+    shown = [show(cells) for cells in columns]
+    several = len(report.agents) > 1
+    labels = [f"{cells[0].agent}/{cells[0].arm}" if several else cells[0].arm for cells in columns]
+    whole = table(["question", *labels], _rows([names, *shown]))
+    if not several or "\n\n" not in whole:
+        return whole
+    parts = []
+    for agent in report.agents:
+        own = [
+            (cells, text) for cells, text in zip(columns, shown, strict=True) if cells[0].agent == agent.agent
+        ]
+        head = ["question", *(cells[0].arm for cells, _ in own)]
+        parts.append(
+            f"With {escape(agent.agent)}:\n\n{table(head, _rows([names, *(text for _, text in own)]))}"
+        )
+    return "\n\n".join(parts)
+
+
+def _compared(rows: Sequence[ArmRow], level: str) -> list[str]:
+    """What the verdict rests on, and then the means: all in one table no terminal could show."""
+    first = {
+        "arm": [row.arm for row in rows],
+        "runs": [str(row.runs) for row in rows],
+        f"correct ({level}%)": fmt.rates([row.correct for row in rows]),
+        f"x tokens ({level}%)": _relative(
+            rows, [row.relative_tokens for row in rows], [r.tokens for r in rows]
+        ),
+        "verdict": [_verdict(row) for row in rows],
+    }
+    usd = _relative(rows, [row.relative_usd for row in rows], [row.usd for row in rows])
+    arms, tokens, *means = _means(rows, level).items()
+    second = dict([arms, tokens, (f"x USD ({level}%)", usd), *means])
+    return [table(list(part), _rows(list(part.values()))) for part in (first, second)]
+
+
+def _alone(rows: Sequence[ArmRow], level: str) -> str:
+    arms, *means = _means(rows, level).items()
+    runs = [str(row.runs) for row in rows]
+    correct = fmt.rates([row.correct for row in rows])
+    part = dict([arms, ("runs", runs), (f"correct ({level}%)", correct), *means])
+    return table(list(part), _rows(list(part.values())))
+
+
+def _means(rows: Sequence[ArmRow], level: str) -> dict[str, list[str]]:
+    return {
+        "arm": [row.arm for row in rows],
+        f"tokens, k ({level}%)": _tokens([row.tokens for row in rows]),
+        "turns": [_mean(row.turns, fmt.tenths) for row in rows],
+        "used tool": [_used(row) for row in rows],
+        "seconds": _seconds([row.seconds for row in rows]),
+    }
+
+
+def _legend(agents: Sequence[AgentReport], *, compared: bool) -> str:
+    lines = [_RELATIVE] if compared else []
+    if any(row.used_tool for agent in agents for row in agent.arms):
+        lines.append(_USED_TOOL)
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _relative(
+    rows: Sequence[ArmRow], comparisons: Sequence[Comparison | None], measures: Sequence[Measure]
+) -> list[str]:
+    cells = fmt.intervals([item.ratio if item else None for item in comparisons], fmt.factor, "x")
+    return [
+        cell if not row.baseline else "1" if measure.interval else "unknown"
+        for row, cell, measure in zip(rows, cells, measures, strict=True)
+    ]
+
+
+def _verdict(row: ArmRow) -> str:
+    if row.baseline:
+        return "baseline"
+    comparison = row.relative_tokens
+    return decision(comparison.decision) if comparison and comparison.decision else fmt.NONE
+
+
+def _used(row: ArmRow) -> str:
+    return f"{row.used_tool.successes}/{row.used_tool.n}" if row.used_tool else fmt.NONE
+
+
+def _tokens(measures: Sequence[Measure]) -> list[str]:
+    intervals = [measure.interval for measure in measures]
+    show = fmt.alike(item.estimate / _THOUSAND for item in intervals if item)
+    return fmt.intervals(intervals, lambda value: show(value / _THOUSAND))
+
+
+def _seconds(measures: Sequence[Measure]) -> list[str]:
+    show = fmt.alike(measure.interval.estimate for measure in measures if measure.interval)
+    return [_mean(measure, show) for measure in measures]
+
+
+def _mean(measure: Measure, show: fmt.Show) -> str:
+    return show(measure.interval.estimate) if measure.interval else "unknown"
+
+
+def _tokens_column(cells: Sequence[QuestionCell]) -> list[str]:
+    means = [cell.tokens.interval.estimate / _THOUSAND if cell.tokens.interval else None for cell in cells]
+    show = fmt.alike(mean for mean in means if mean)
+    return [
+        show(mean) if mean is not None else "unknown" if cell.tokens.unknown else fmt.NONE
+        for mean, cell in zip(means, cells, strict=True)
+    ]
+
+
+def _correct_column(cells: Sequence[QuestionCell]) -> list[str]:
+    return [f"{cell.correct.successes}/{cell.correct.n}" if cell.correct.n else fmt.NONE for cell in cells]
+
+
+def _rows(columns: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    return list(zip(*columns, strict=True))

@@ -1,0 +1,22 @@
+"""What the sentences of a report are about."""
+
+from dataclasses import dataclass
+
+from tiltyard_report._receipt import Facts
+from tiltyard_report._records import Run
+from tiltyard_report.model import AgentReport, AuditRow
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The analysed parts, before they are put into words."""
+
+    agents: tuple[AgentReport, ...]
+    baseline: str | None
+    questions: tuple[str, ...]
+    facts: Facts
+    partial: bool
+    healthy: bool
+    runs: tuple[Run, ...]
+    """Of the agents that compete."""
+    audit: tuple[AuditRow, ...]

@@ -1,0 +1,60 @@
+"""Verdicts in the words that tables and sentences share."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tiltyard_report.model import AgentReport, ArmRow, Comparison
+from tiltyard_stats import Decision
+from tiltyard_stats.decide import MINIMUM_RUNS, NO_VERDICT
+
+WORDS = {
+    "few-runs": f"under {MINIMUM_RUNS} runs a side",
+    "unknown-bound": "interval not known",
+    "unknown-cost": "no tokens to compare",
+    "partial": "trial not complete",
+    "multiplicity": "after correction",
+    "provisional": "provisional",
+}
+
+
+class Compared(NamedTuple):
+    """One comparison of tokens, with where it stands in the report."""
+
+    agent: AgentReport
+    row: ArmRow
+    comparison: Comparison
+
+    @property
+    def verdict(self) -> str:
+        return self.comparison.decision.verdict if self.comparison.decision else NO_VERDICT
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        return self.comparison.decision.warnings if self.comparison.decision else ()
+
+    @property
+    def why(self) -> str:
+        """Why there is no verdict, in the table's words."""
+        return ", ".join(_known(self.codes))
+
+
+def comparisons(agents: Sequence[AgentReport]) -> list[Compared]:
+    """Every comparison of tokens in the report, in its order."""
+    return [
+        Compared(agent, row, row.relative_tokens)
+        for agent in agents
+        for row in agent.arms
+        if row.relative_tokens
+    ]
+
+
+def decision(made: Decision) -> str:
+    """A verdict with its reservations."""
+    words = ", ".join(_known(made.warnings))
+    if not words:
+        return made.verdict
+    return f"{made.verdict}: {words}" if made.verdict == NO_VERDICT else f"{made.verdict} ({words})"
+
+
+def _known(codes: Sequence[str]) -> list[str]:
+    return [WORDS[code] for code in codes if code in WORDS]

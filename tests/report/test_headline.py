@@ -1,0 +1,152 @@
+"""Headlines: which comparison, how it came out, how many others there are, and what not to claim."""
+
+from types import ModuleType
+from typing import Any
+
+from tiltyard_report import Report, analyse, render_markdown
+
+BASE = [20_000, 22_000, 25_000, 19_000]
+
+
+def trial(make: ModuleType, cells: dict[tuple[str, str], list[int]], **facts: Any) -> Report:
+    """A trial by (agent, arm), one question."""
+    records = [
+        record for (agent, arm), values in cells.items() for record in make.series("a", arm, agent, values)
+    ]
+    spec = {"agents": [{"name": agent} for agent, _ in cells], "arms": [{"name": arm} for _, arm in cells]}
+    return analyse(records, baseline="plain", receipt={"spec": spec} | facts)
+
+
+def times(factor: float, values: list[int] | None = None) -> list[int]:
+    """The base times a factor."""
+    return [int(value * factor) for value in values or BASE]
+
+
+def test_one_pattern_over_two_agents(make: ModuleType) -> None:
+    """Both are named, with one verdict."""
+    cells = {
+        (agent, arm): times(f) for agent in ("claude", "codex") for arm, f in (("plain", 1), ("map", 0.5))
+    }
+
+    assert trial(make, cells).headline == (
+        "map needs 0.50x the tokens of plain with claude (95% 0.40 to 0.62) and 0.50x with codex "
+        "(0.40 to 0.62); both are cheaper (provisional: 4 runs a side), with pass rates of 4/4 against 4/4 "
+        "in both. Do not claim it beyond this 1 question."
+    )
+
+
+def test_two_arms_with_one_agent(make: ModuleType) -> None:
+    """Each arm has its verdict."""
+    cells = {("codex", "plain"): BASE, ("codex", "map"): times(0.5), ("codex", "docs"): times(1.01)}
+
+    assert (
+        "map needs 0.50x the tokens of plain with codex (95% 0.40 to 0.62) and docs 1.01x (0.82 to 1.25); "
+        "cheaper for map and no clear difference for docs (both provisional: 4 runs a side), with"
+    ) in trial(make, cells).headline
+
+
+def test_no_verdict_says_why_as_the_table_does(make: ModuleType) -> None:
+    """The same words in both places."""
+    cells = {(agent, arm): BASE[:2] for agent in ("claude", "codex") for arm in ("plain", "map")}
+    report = trial(make, cells)
+    words = "no verdict: under 4 runs a side"
+
+    assert report.headline.startswith(f"map against plain with claude or codex gets {words}, with pass rates")
+    assert report.headline.endswith("Do not claim a difference either way.")
+    assert render_markdown(report).count(words) == 3
+
+
+def test_it_does_not_change_the_agent_by_chance(make: ModuleType) -> None:
+    """Of several clear results the first in the spec leads, whichever p value is smaller."""
+    leads = set()
+    for first, second in ((0.5, 0.4), (0.4, 0.5)):
+        cells = {
+            (agent, arm): times(factor if arm != "plain" else 1)
+            for agent, factor in (("zeta", first), ("alpha", second))
+            for arm in ("plain", "map", "docs")
+        }
+        leads.add(trial(make, cells).headline.partition(" (95%")[0].partition(" the tokens ")[2])
+
+    assert leads == {"of plain with zeta"}
+
+
+def test_the_others_are_counted(make: ModuleType) -> None:
+    """One sentence names one comparison and says how all others came out."""
+    cells = {
+        ("codex", "plain"): BASE,
+        ("codex", "few"): BASE[:3],
+        ("codex", "map"): times(0.5),
+        ("codex", "docs"): times(2),
+        ("codex", "same"): times(1.01),
+    }
+    headline = trial(make, cells).headline
+
+    assert headline.startswith("map needs 0.50x the tokens of plain with codex")
+    assert (
+        "; of the 3 other comparisons 1 is dearer, 1 shows no clear difference and 1 gets no verdict "
+        "(under 4 runs a side). Do not claim"
+    ) in headline
+    assert "first of" not in headline
+
+
+def test_others_alike(make: ModuleType) -> None:
+    """No list where one word holds for all."""
+    cells = {("codex", arm): times(f) for arm, f in (("plain", 1), ("a", 0.5), ("b", 0.4), ("c", 0.45))}
+
+    assert "; the 2 other comparisons are cheaper." in trial(make, cells).headline
+
+
+def test_pass_rates_where_nothing_is_compared(make: ModuleType) -> None:
+    """Two are named; of more the first, and the span of the rest."""
+    cells = {(agent, "plain"): BASE for agent in ("claude", "codex")}
+    assert (
+        "plain with claude passed in 4/4 runs (95% interval 51 to 100%) and plain with codex passed in"
+        in (trial(make, cells).headline)
+    )
+    cells |= {("mini", "plain"): BASE}
+    assert (
+        ", and the 2 other arms and agents pass in 100%; nothing is compared." in trial(make, cells).headline
+    )
+
+
+def test_scripted_money_is_what_it_would_be(make: ModuleType) -> None:
+    """No reader takes a rehearsal for a bill."""
+    report = trial(make, {("codex", "plain"): BASE}, policy={"models": "scripted"})
+    text = render_markdown(report)
+
+    assert report.scripted
+    assert report.headline.endswith("Do not claim anything about a real model: the replies were scripted.")
+    assert "- All 4 runs: 86.0k scripted tokens, would be $0.17 at the spec's prices (scripted)." in text
+
+
+def test_unknown_spend_is_no_lower_bound_of_nothing(make: ModuleType) -> None:
+    """A sum of 0 over known runs says nothing about the unknown ones."""
+    records = [make.record("a", "plain", "codex", 1, None), make.record("a", "plain", "codex", 2, 0)]
+    records[1]["metered"]["cost_usd"] = 0.0
+    text = render_markdown(analyse(records))
+
+    assert "- All 2 runs: tokens unknown, USD unknown." in text
+    assert "at least" not in text.partition("## Do not claim")[0].partition("Spend:")[2]
+
+
+def test_runs_needed_are_never_fewer_than_a_verdict_needs(make: ModuleType) -> None:
+    """A calm agent still needs four runs a side."""
+    calm = [20_000, 20_100, 19_900, 20_050]
+    report = trial(make, {("codex", "plain"): calm, ("codex", "map"): calm})
+    needed = report.spread[0].needed
+
+    assert needed is not None
+    assert needed.runs < 4
+    assert "| 4 (the least for a verdict) | 4 (the least for a verdict) |" in render_markdown(report)
+
+
+def test_used_tool_is_explained_where_it_is_shown(make: ModuleType) -> None:
+    """Once, under the table that has it."""
+    records = [
+        *make.series("a", "plain", "codex", BASE),
+        *make.series("a", "map", "codex", BASE, used_tool=True),
+    ]
+    explained = "used tool: runs in which a tool call matched the arm's `uses`"
+
+    assert render_markdown(analyse(records)).count(explained) == 1
+    assert explained not in render_markdown(analyse(records[:4]))
