@@ -1,5 +1,6 @@
 """What differs between the conditions of a trial."""
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -23,8 +24,9 @@ from tiltyard_specs.spec_base import Auth, Provider, SpecModel
 
 def _plain_word(value: str) -> str:
     # The word becomes a folder (.claude/skills/NAME) and part of a tool's name (mcp__NAME__TOOL).
-    if not value or not value.isascii() or not value.replace("-", "").replace("_", "").isalnum():
-        raise wrong(f"expected a name of letters, digits, - and _, got {shown(value)}")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", value):
+        what = "a name of at most 64 letters, digits, - and _ that begins with a letter or digit"
+        raise wrong(f"expected {what}, got {shown(value)}")
     return value
 
 

@@ -34,7 +34,7 @@ class Defaults(SpecModel):
     prompt_suffix: str = ""
     """Text after every prompt."""
     claim: Bool = False
-    """Whether reports may state the result as a claim."""
+    """Whether the prompt asks for a line VERIFICATION: what the agent did to check its answer."""
 
 
 def _memory(value: int) -> int:
