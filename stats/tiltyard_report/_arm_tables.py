@@ -26,7 +26,8 @@ def agent_sections(report: Report) -> Iterable[tuple[str, str]]:
 def by_question(report: Report) -> Iterable[tuple[str, str]]:
     """Tokens and passes by question; nothing for a single question."""
     if len(report.questions) > 1:
-        yield "Tokens by question (mean, thousands)", _cells(report, _tokens_column)
+        if any(cell.tokens.known for row in report.questions for cell in row.cells):
+            yield "Tokens by question (mean, thousands)", _cells(report, _tokens_column)
         yield "Correct by question", _cells(report, _correct_column)
 
 

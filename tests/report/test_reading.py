@@ -140,3 +140,14 @@ def test_network_of_the_records(make: ModuleType) -> None:
     assert any("network was open" in note for note in report.notes)
     records[0]["versions"] = {"model-script": "1"}
     assert any(alert.startswith("SCRIPTED") for alert in analyse(records).alerts)
+
+
+def test_no_table_of_unknown_tokens(make: ModuleType) -> None:
+    """An agent without a meter gets its pass rates by question, and no table that says nothing."""
+    records = [make.record(question, "plain", "probe", 1, None) for question in ("a", "b")]
+    text = render_markdown(analyse(records))
+
+    assert "## Correct by question" in text
+    assert "## Tokens by question" not in text
+    records[0] = make.record("a", "plain", "probe", 1)
+    assert "## Tokens by question" in render_markdown(analyse(records))
