@@ -17,6 +17,7 @@ from tiltyard_cli.commands.model_script import model_script
 from tiltyard_cli.commands.parse import parse
 from tiltyard_cli.commands.report import report
 from tiltyard_cli.commands.run import run
+from tiltyard_cli.invocation import suggest
 from tiltyard_specs.errors import InterruptedTrialError, TiltyardError
 from tiltyard_specs.exit_codes import ExitCode
 
@@ -28,14 +29,13 @@ _CommandLineError: Any = next(
 app = typer.Typer(
     name="tiltyard",
     help="Repeatable A/B trials of coding agents in throwaway containers.",
-    epilog="Start with `tiltyard init trial.yaml`, or `make demo` in a checkout. "
-    "Exit codes: `tiltyard help exit-codes`.",
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+_app_info = app.info
 app.command()(init)
 app.command()(check)
 app.command()(run)
@@ -66,6 +66,10 @@ def front(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with a code of the table."""
+    _app_info.epilog = (
+        f"Start with `{suggest('init', 'trial.yaml')}`, or `make demo` in a checkout. "
+        f"Exit codes: `{suggest('help', 'exit-codes')}`."
+    )
     sys.exit(_run(arguments))
 
 

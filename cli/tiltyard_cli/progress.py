@@ -7,8 +7,11 @@ from collections import Counter
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from tiltyard_cluster import AttemptEnded, Event, Note, Planned, RunStarted
-from tiltyard_specs import RunRecord
+from tiltyard_cluster import AttemptEnded, Event, Note, Planned, RunStarted, Spent
+from tiltyard_cluster.words import one_line
+from tiltyard_specs import Outcome, RunRecord
+
+_LONGEST_REASON = 400
 
 
 class Tally:
@@ -18,9 +21,8 @@ class Tally:
         self.total = 0
         self.done = 0
         self.running = 0
-        self.usd = 0.0
-        self.tokens = 0
-        self.unpriced = False
+        self.spent = Spent()
+        self._scripted = False
         self.outcomes: dict[str, Counter[str]] = {}
         self._here = 0
         self._began: float | None = None
@@ -29,6 +31,8 @@ class Tally:
     def plan(self, event: Planned) -> None:
         """The trial is laid out."""
         self.total = event.total
+        self.spent = event.spent
+        self._scripted = event.scripted
         for record in event.done:
             self._settle(record)
 
@@ -40,11 +44,7 @@ class Tally:
     def end(self, event: AttemptEnded) -> None:
         """An attempt has ended."""
         self.running = max(0, self.running - 1)
-        spend = event.record.metered
-        if spend is not None:
-            self.usd += spend.cost_usd or 0.0
-            self.unpriced = self.unpriced or spend.cost_usd is None
-            self.tokens += (spend.usage.total if spend.usage else None) or 0
+        self.spent = self.spent.plus(event.record)
         if event.final:
             self._here += 1
             self._latest = time.monotonic()
@@ -69,15 +69,12 @@ class Tally:
         return ", ".join(parts)
 
     def spend(self) -> str:
-        """What this start has spent."""
-        tokens = f"{self.tokens:,} tokens"
-        if self.unpriced:
-            return tokens + (f" (${self.usd:.2f} of it priced)" if self.usd else "")
-        return f"{tokens}, ${self.usd:.2f}" if self.usd else tokens
+        """What has been spent on this trial, by earlier starts as well."""
+        return self.spent.words(scripted=self._scripted)
 
     def seconds_left(self) -> float | None:
-        """From the pace up to the latest end, or None before the first run has ended."""
-        if not self._here or self._began is None:
+        """From the pace up to the latest end; None before the first run has ended, and at the end."""
+        if not self._here or self._began is None or self.done >= self.total:
             return None
         expected = (self._latest - self._began) / self._here * (self.total - self.done)
         return max(0.0, expected - (time.monotonic() - self._latest))
@@ -91,7 +88,7 @@ class Tally:
 
 
 def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, rest = divmod(max(1, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes} min"
@@ -108,15 +105,6 @@ class Progress(Protocol):
     def __call__(self, event: Event) -> None: ...  # noqa: D102
 
 
-def one_line(text: str, longest: int = 200) -> str:
-    """A text that may be a log, for a line of its own: no line ends, and the middle cut out if it is long."""
-    words = " ".join(text.split())
-    if len(words) <= longest:
-        return words
-    half = (longest - 5) // 2
-    return f"{words[:half]} ... {words[-half:]}"
-
-
 def _settled(event: AttemptEnded) -> str:
     record = event.record
     tokens = record.usage.total if record.usage else None
@@ -125,8 +113,10 @@ def _settled(event: AttemptEnded) -> str:
     parts += [f"{tokens:,} tokens"] if tokens is not None else []
     text = ", ".join(parts)
     if record.reason:
-        text += f" ({one_line(record.reason)})"
-    return text if event.final else text + "; tried again"
+        text += f" ({one_line(record.reason, _LONGEST_REASON)})"
+    # One that the user broke off is not tried again by this start.
+    again = not event.final and record.outcome is Outcome.INFRA
+    return text + "; tried again" if again else text
 
 
 class PlainProgress:

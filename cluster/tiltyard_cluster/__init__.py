@@ -1,5 +1,6 @@
 """Whole trials: plan, stores, executors, resume."""
 
+from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.events import AttemptEnded, Event, Note, Planned, RunStarted
 from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.plan import Plan, PlannedRun, make_plan
@@ -18,6 +19,7 @@ __all__ = [
     "Preview",
     "RunOptions",
     "RunStarted",
+    "Spent",
     "Stopper",
     "Store",
     "TrialResult",

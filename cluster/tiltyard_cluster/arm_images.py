@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from tiltyard_cluster.plan import PlannedRun, arm_repo
 from tiltyard_cluster.treatment import with_treatment
+from tiltyard_cluster.words import one_line
 from tiltyard_images import ArmContent, Checkout, Image, ImageBuilder, SetupFailedError, TreeFile
 from tiltyard_runner.agents import AgentTask, adapter_for
 from tiltyard_specs import AgentVariant, Arm, Trial
@@ -14,6 +15,7 @@ from tiltyard_specs.record import ImageFact
 
 TRIAL_OUT = "/var/tmp/trial"  # noqa: S108  # a path in the containers
 """Folder for what an arm's `prepare` and `setup` install outside the working tree."""
+_SHORT = 120
 _MAKE_OUT = f"mkdir -p {TRIAL_OUT} && chmod 1777 {TRIAL_OUT}"
 
 
@@ -51,6 +53,7 @@ class ArmImages:
         builder: Makes the layers.
         checkouts: The resolved repos, by name; None for the empty workspace.
         versions: Versions that every record holds.
+        warn: Hears of each arm whose setup fails, with the end of its log.
     """
 
     def __init__(
@@ -59,11 +62,13 @@ class ArmImages:
         builder: ImageBuilder,
         checkouts: Mapping[str | None, Checkout | None],
         versions: Mapping[str, str],
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._trial = trial
         self._builder = builder
         self._checkouts = checkouts
         self._versions = versions
+        self._warn = warn
         self._made: dict[_Want, ArmImage | FailedArm] = {}
 
     def build(self, runs: Iterable[PlannedRun], variant: Callable[[str], AgentVariant]) -> None:
@@ -114,7 +119,8 @@ class ArmImages:
         try:
             image = self._builder.arm(workspace, self._content(want, arm))
         except SetupFailedError as error:
-            return FailedArm(str(error), _facts(layers), versions)
+            self._warn(f"arm {arm.name}: {_in_full(error)}")
+            return FailedArm(_in_short(error), _facts(layers), versions)
         return ArmImage(image.id, _facts(layers | {"arm": image}), versions)
 
     def _content(self, want: _Want, arm: Arm) -> ArmContent:
@@ -142,6 +148,23 @@ class ArmImages:
 def _treatment_files(kind: str, arm: Arm) -> tuple[TreeFile, ...]:
     files = adapter_for(kind).treatment_files(with_treatment(AgentTask(prompt=""), arm))
     return tuple(TreeFile(file.path, file.content, file.mode) for file in files)
+
+
+def _in_short(error: SetupFailedError) -> str:
+    """For records and closing lines: the log's last line, and its path whole."""
+    last = next((line for line in reversed(error.log_tail.splitlines()) if line.strip()), "")
+    said = "" if last == f"$ {error.command}" else f": {one_line(last, _SHORT)}"
+    return f"{_what(error)}{said}. Its log is {error.log_path}"
+
+
+def _in_full(error: SetupFailedError) -> str:
+    tail = "".join(f"\n    {line}" for line in error.log_tail.splitlines())
+    return f"{_what(error)}. Its log is {error.log_path}; it ends:{tail}"
+
+
+def _what(error: SetupFailedError) -> str:
+    how = "ran out of time" if error.status is None else f"exited with {error.status}"
+    return f"the setup command {one_line(error.command, _SHORT)!r} {how}"
 
 
 def _facts(layers: Mapping[str, Image]) -> dict[str, ImageFact]:

@@ -1,8 +1,9 @@
 """What a trial tells about itself while it runs; the command line turns it into progress."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tiltyard_cluster.budget import Spent
 from tiltyard_specs.record import RunRecord
 
 
@@ -21,6 +22,10 @@ class Planned:
     total: int
     done: tuple[RunRecord, ...]
     """Records that an earlier start left."""
+    spent: Spent = field(default_factory=Spent)
+    """What earlier starts have spent, on attempts that settled nothing as well."""
+    scripted: bool = False
+    """Whether a script answers model calls, so that nothing is paid."""
 
 
 @dataclass(frozen=True, slots=True)

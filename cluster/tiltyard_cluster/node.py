@@ -75,6 +75,7 @@ class LocalNode:
             self._builder,
             self._resolved.checkouts,
             tool_versions(f"docker {self._facts.version}"),
+            self._warn,
         )
         open_runs = []
         for run in left:
@@ -151,6 +152,9 @@ class LocalNode:
 
     def _note(self, text: str) -> None:
         self._options.listen(Note(text))
+
+    def _warn(self, text: str) -> None:
+        self._options.listen(Note(text, warning=True))
 
 
 def _remove_if_empty(folder: Path) -> None:

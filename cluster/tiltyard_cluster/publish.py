@@ -7,14 +7,23 @@ there on a killed driver loses nothing: the next start carries the same steps ou
 from collections.abc import Iterable
 from pathlib import Path
 
-from tiltyard_cluster.layout import ATTEMPT, RECORD, SUPERSEDED, attempt_key, run_key
+from tiltyard_cluster.layout import ATTEMPT, RECORD, SUPERSEDED, attempt_key, attempt_keys, run_key
 from tiltyard_cluster.plan import PlannedRun
 from tiltyard_cluster.staging import write_down
 from tiltyard_cluster.store import Store
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.record import RunRecord, parse_record
 
-_FILES = ("prompt.txt", "raw.out", "raw.err", "calls.jsonl", "patch.diff", "verify.log", "setup.log")
+_FILES = (
+    "prompt.txt",
+    "raw.out",
+    "raw.err",
+    "calls.jsonl",
+    "patch.diff",
+    "verify.log",
+    "setup.log",
+    "agent.json",
+)
 
 
 class Publisher:
@@ -27,7 +36,11 @@ class Publisher:
 
     def __init__(self, store: Store, *, read_only: bool = False) -> None:
         self.store = store
-        self._read_only = read_only
+        self.read_only = read_only
+        self.superseded: list[RunRecord] = []
+        """Records of an older spec that `done` has met in the place of a run."""
+        self.superseded_attempts: list[RunRecord] = []
+        """The earlier attempts beside them."""
 
     def done(self, run: PlannedRun) -> RunRecord | None:
         """The run's record, or None when it is not done.
@@ -41,14 +54,22 @@ class Publisher:
         record = self._read(place)
         if record is not None and record.run_id == run.run_id:
             return record
-        if record is not None and not self._read_only:
-            self.store.move(place, f"{SUPERSEDED}/{record.run_id}")
+        if record is not None:
+            self._supersede(place, record)
         return self._brought_back(run)
+
+    def _supersede(self, place: str, record: RunRecord) -> None:
+        keys = attempt_keys(self.store.list(f"{place}/attempts/"))
+        attempts = [parse_record(self.store.get(key) or b"", key) for key in keys]
+        self.superseded.append(record)
+        self.superseded_attempts += [each for each in attempts if each.attempt != record.attempt]
+        if not self.read_only:
+            self.store.move(place, f"{SUPERSEDED}/{record.run_id}")
 
     def _brought_back(self, run: PlannedRun) -> RunRecord | None:
         earlier = f"{SUPERSEDED}/{run.run_id}"
         record = self._read(earlier)
-        if record is not None and not self._read_only:
+        if record is not None and not self.read_only:
             self.store.move(earlier, run_key(run))
         return record
 

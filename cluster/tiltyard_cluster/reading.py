@@ -23,7 +23,9 @@ class ReadResult:
     attempts: tuple[RunRecord, ...] = ()
     """Of attempts that settled nothing, or whose run was opened again: their spend counts."""
     problems: tuple[str, ...] = ()
-    """One sentence for each file that could not be read, and for records of another plan."""
+    """One sentence for each file that could not be read."""
+    notes: tuple[str, ...] = ()
+    """What was left out on purpose: records of runs that the receipt does not list."""
 
 
 def read_result(store: Store, name: str) -> ReadResult:
@@ -41,9 +43,9 @@ def read_result(store: Store, name: str) -> ReadResult:
     receipt = next(reader.read([TRIAL], parse_receipt), None)
     if receipt is None and not (record_keys(keys) or attempt_keys(keys) or reader.problems):
         raise DataError(f"{name} holds no trial: there is neither {TRIAL} nor a record under {RUNS}")
-    records = _of_plan(receipt, tuple(reader.read(record_keys(keys), parse_record)), reader.problems)
+    records, notes = _of_plan(receipt, tuple(reader.read(record_keys(keys), parse_record)))
     attempts = tuple(_unsettled(reader.read(attempt_keys(keys), parse_record), records))
-    return ReadResult(receipt, records, attempts, tuple(reader.problems))
+    return ReadResult(receipt, records, attempts, tuple(reader.problems), notes)
 
 
 def read_attempts(store: Store, settled: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
@@ -57,18 +59,16 @@ def read_attempts(store: Store, settled: Iterable[RunRecord]) -> tuple[RunRecord
 
 
 def _of_plan(
-    receipt: TrialReceipt | None, records: tuple[RunRecord, ...], problems: list[str]
-) -> tuple[RunRecord, ...]:
+    receipt: TrialReceipt | None, records: tuple[RunRecord, ...]
+) -> tuple[tuple[RunRecord, ...], tuple[str, ...]]:
     """The records of the runs that the receipt expects; of a question that left the spec one may remain."""
     if receipt is None or not receipt.order:
-        return records
+        return records, ()
     order = frozenset(receipt.order)
     inside = tuple(record for record in records if record.run_id in order)
-    if outside := len(records) - len(inside):
-        problems.append(
-            f"left out {outside} records of runs that {TRIAL} does not list: the spec has changed"
-        )
-    return inside
+    outside = len(records) - len(inside)
+    note = f"left out {outside} records of runs that {TRIAL} does not list: the spec has changed"
+    return inside, ((note,) if outside else ())
 
 
 def _unsettled(attempts: Iterable[RunRecord], settled: Iterable[RunRecord]) -> Iterator[RunRecord]:

@@ -41,6 +41,17 @@ def resolve(trial: Trial, options: RunOptions) -> Resolved:
     return Resolved(make_plan(trial, commits, script), checkouts, script)
 
 
+def require_repos(trial: Trial, environ: Mapping[str, str]) -> None:
+    """See that every repo of a trial can be read and has its ref.
+
+    Raises:
+        RepoError: One does not exist.
+    """
+    repos = Repos(cache_folder(environ))
+    for repo in trial.spec.repos:
+        _checkout(trial, repos, repo.name)
+
+
 def _checkout(trial: Trial, repos: Repos, name: str) -> Checkout:
     repo = trial.repo(name)
     source = str((trial.folder / repo.source).resolve()) if repo.is_local else repo.source

@@ -82,6 +82,8 @@ class FolderStore:
         Raises:
             DataError: There is none.
         """
+        if root.is_file():
+            raise DataError(f"{root} is a file; give the results folder that holds it")
         if not root.is_dir():
             raise DataError(f"{root} is no results folder: there is no such folder")
         return cls(root)

@@ -2,18 +2,19 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import docker.errors
 import requests
-from filelock import FileLock, Timeout
 
-from tiltyard_cluster.budget import Spending
+from tiltyard_cluster.budget import Spending, Spent
 from tiltyard_cluster.events import AttemptEnded, Note, Planned
 from tiltyard_cluster.executor import Executor, OpenRun
+from tiltyard_cluster.folder import only_one, require_results_folder
+from tiltyard_cluster.health import alarms, unhealthy_because
 from tiltyard_cluster.node import LocalNode
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import Plan, PlannedRun
@@ -24,13 +25,13 @@ from tiltyard_cluster.recovery import recover
 from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed, without_failed
 from tiltyard_cluster.stopper import Stopper
 from tiltyard_cluster.store import FolderStore
+from tiltyard_cluster.superseded import superseded_note
 from tiltyard_images import connect, sweep_builds
 from tiltyard_runner.reaper import reap
 from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial
 from tiltyard_specs.errors import InterruptedTrialError, UnavailableError
 
 STAGING = ".staging"
-_LOCK = ".lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,12 @@ class TrialResult:
     """Why runs are left, where some are."""
     interrupted: bool = False
     """Whether the user stopped it."""
+    over_budget: bool = False
+    """Whether it stopped because its budget is spent: only a larger one lets it go on."""
+    spent: Spent = field(default_factory=Spent)
+    """What all starts together have spent."""
+    scripted: bool = False
+    """Whether a script answered model calls, so that nothing was paid."""
 
     @property
     def complete(self) -> bool:
@@ -58,8 +65,18 @@ class TrialResult:
 
     @property
     def unhealthy(self) -> bool:
-        """Whether a setup failed or a treatment was not delivered."""
-        return any(outcome.unhealthy for outcome in self.outcomes)
+        """Whether a setup failed, a treatment was not delivered, or too many runs were lost."""
+        return bool(self.unhealthy_because)
+
+    @property
+    def unhealthy_because(self) -> tuple[str, ...]:
+        """One sentence for each reason."""
+        return unhealthy_because(self.records)
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What looks like a broken command, one sentence each; the trial may be healthy all the same."""
+        return alarms(self.records)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -75,16 +92,20 @@ class Preview:
 
     plan: Plan
     progress: Progress
+    superseded: str | None = None
+    """What would be set aside because the spec has changed, in words."""
 
 
-def preview_trial(trial: Trial, out: Path, options: RunOptions | None = None) -> Preview:
+def preview_trial(trial: Trial, out: Path | str, options: RunOptions | None = None) -> Preview:
     """Lay a trial out and see what is done already, without an engine and without spending anything."""
-    options = options or RunOptions()
+    options, out = options or RunOptions(), Path(out)
+    require_results_folder(out)
     resolved = resolve(trial, options)
-    there = progress(resolved.plan, Publisher(FolderStore(out), read_only=True))
+    publisher = Publisher(FolderStore(out), read_only=True)
+    there = progress(resolved.plan, publisher)
     if options.retry_failed:
         there = without_failed(resolved.plan, there)
-    return Preview(resolved.plan, there)
+    return Preview(resolved.plan, there, superseded_note(publisher))
 
 
 def run_trial(
@@ -102,6 +123,7 @@ def run_trial(
         All settled runs. Wrong answers, timeouts and failed setups are results, not exceptions.
 
     Raises:
+        UsageError: The results folder holds something that is no trial.
         UnavailableError: No engine, a missing key, a setting that cannot be enforced, or a folder that is in
             use or not writable.
         DataError: A repo or a record that cannot be read.
@@ -114,7 +136,7 @@ def run_trial(
         if not stopper.asked:
             raise
         raise InterruptedTrialError(
-            "interrupted before a run began: nothing was spent, and finished runs are kept"
+            "interrupted before a run began: nothing was spent; finished runs and images are kept"
         ) from None
     except (docker.errors.DockerException, requests.RequestException) as error:
         raise UnavailableError(
@@ -130,14 +152,14 @@ class _Start:
         self._stopper = stopper
         self._spending = Spending(trial.spec.budget)
         self._counting = threading.Lock()
-        self._stopped: str | None = None
 
     def run(self) -> TrialResult:
         options = self._options
+        require_results_folder(self._out)
         require_ready(self._trial, options.environ, model_script=options.script)
         with ExitStack() as stack:
             store = FolderStore.create(self._out)
-            stack.enter_context(_only_one(self._out))
+            stack.enter_context(only_one(self._out))
             store.remove_leftovers()
             publisher = Publisher(store)
             client = connect()
@@ -145,9 +167,8 @@ class _Start:
                 self._note(f"removed {removed} containers that a killed start had left")
             resolved = resolve(self._trial, self._options)
             before = self._before(resolved, publisher)
-            self._options.listen(Planned(len(resolved.plan.runs), tuple(before.done.values())))
-            self._stopped = self._budget_spent()
-            if before.left and not self._stopped:
+            self._options.listen(self._planned(resolved.plan, before))
+            if before.left and not self._budget_spent():
                 node = LocalNode(client, self._trial, resolved, self._out / STAGING, publisher, self._options)
                 self._run_on(node, before.left)
             after = progress(resolved.plan, publisher)
@@ -157,11 +178,17 @@ class _Start:
         if kept := recover(self._out / STAGING, self._trial.spec.name, publisher):
             self._note(f"saved {kept} attempts that a killed start had left unfinished")
         before = progress(resolved.plan, publisher)
+        if note := superseded_note(publisher):
+            self._note(note)
         if self._options.retry_failed:
             before = retire_failed(resolved.plan, before, publisher)
         for record in (*before.done.values(), *read_attempts(publisher.store, before.done.values())):
             self._spending.add(record)
         return before
+
+    def _planned(self, plan: Plan, before: Progress) -> Planned:
+        done, scripted = tuple(before.done.values()), self._options.script is not None
+        return Planned(len(plan.runs), done, self._spending.total, scripted=scripted)
 
     def _run_on(self, node: LocalNode, left: Sequence[PlannedRun]) -> None:
         open_runs = node.prepare(left)
@@ -180,8 +207,7 @@ class _Start:
         """Count an attempt; whether the budget is spent with it."""
         with self._counting:
             self._spending.add(record)
-            self._stopped = self._stopped or self._budget_spent()
-            return self._stopped is not None
+            return self._budget_spent() is not None
 
     def _budget_spent(self) -> str | None:
         spent = self._spending.exhausted()
@@ -190,8 +216,18 @@ class _Start:
     def _result(self, plan: Plan, after: Progress) -> TrialResult:
         records = tuple(after.done[run.run_id] for run in plan.runs if run.run_id in after.done)
         interrupted = self._stopper.asked > 0 and bool(after.left)
-        stopped = "stopped by the user" if interrupted else self._stopped
-        return TrialResult(self._out, plan, records, stopped if after.left else None, interrupted)
+        # Asked for anew: runs that were under way when the budget was spent have spent more.
+        over = self._budget_spent() if after.left and not interrupted else None
+        return TrialResult(
+            self._out,
+            plan,
+            records,
+            "stopped by the user" if interrupted else over,
+            interrupted=interrupted,
+            over_budget=over is not None,
+            spent=self._spending.total,
+            scripted=self._options.script is not None,
+        )
 
     def _note(self, text: str) -> None:
         self._options.listen(Note(text))
@@ -202,19 +238,3 @@ def _blocks(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:
     for run in runs:
         groups.setdefault(run.planned.block, []).append(run)
     return list(groups.values())
-
-
-@contextmanager
-def _only_one(out: Path) -> Iterator[None]:
-    """Keeps every other process away from the results folder."""
-    lock = FileLock(out / _LOCK, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise UnavailableError(
-            f"another tiltyard is running a trial in {out}; wait for it, or choose another folder with --out"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()

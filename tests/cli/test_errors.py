@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -108,6 +109,8 @@ def test_a_missing_key(tiltyard: Command, spec: Spec) -> None:
     assert done.err == (
         "tiltyard: trial.yaml:7: agents[0]: the environment variable ANTHROPIC_API_KEY, with the anthropic "
         'key of "claude", is not set; export ANTHROPIC_API_KEY, or name another one in gateway.keys_from\n'
+        "trial.yaml: the spec is right, but cannot run here without that; "
+        "--model-script FILE answers model calls from a script and needs no key\n"
     )
     assert tiltyard("run", path.name, "--dry-run", **NOWHERE).code == 0
 
@@ -186,11 +189,88 @@ def test_a_read_only_results_folder(spec: Spec, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.engine
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_more_processors_than_there_are(tiltyard: Command, spec: Spec, tmp_path: Path, command: str) -> None:
+    """Told before anything runs; every container would fail."""
+    done = tiltyard(command, spec(("defaults:", "limits: {cpus: 1000}\ndefaults:")).name)
+
+    assert done.code == ExitCode.UNAVAILABLE
+    assert re.fullmatch(
+        r"tiltyard: trial.yaml: limits.cpus is 1000, but this machine has \d+; lower it\n", done.err
+    )
+    assert not (tmp_path / "trial-results").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_less_memory_than_an_engine_gives(tiltyard: Command, spec: Spec, command: str) -> None:
+    """Wrong on every machine."""
+    done = tiltyard(command, spec(("defaults:", "limits: {memory: 4m}\ndefaults:")).name, **NOWHERE)
+
+    assert done.code == ExitCode.DATA
+    assert "limits.memory: " in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("args", [("run",), ("run", "--dry-run")])
+def test_results_are_not_strewn_among_other_files(
+    tiltyard: Command, spec: Spec, tmp_path: Path, args: tuple[str, ...]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("")
+    done = tiltyard(*args, spec().name, "--out", "mine", **NOWHERE)
+
+    assert done.code == ExitCode.USAGE
+    assert done.err.endswith("mine is not empty and holds no trial; choose another folder with --out\n")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("names", [(), (".lock", ".gitignore"), ("trial.json", "notes.txt"), ("runs",)])
+def test_a_folder_of_a_trial_takes_results(
+    tiltyard: Command, spec: Spec, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    for name in names:
+        (tmp_path / "mine" / name).mkdir()
+
+    assert tiltyard("run", spec().name, "--out", "mine", "--dry-run").code == 0
+
+
+def test_a_ref_that_does_not_exist(tiltyard: Command, spec: Spec, tmp_path: Path) -> None:
+    """`check` looks it up, before it asks for an engine."""
+    git = ["git", "-c", "user.name=T", "-c", "user.email=t@localhost", "-C", str(tmp_path / "app")]
+    (tmp_path / "app").mkdir()
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
+    repos = ("arms:", "repos: [{name: app, source: app, ref: v9}]\narms:")
+    done = tiltyard("check", spec(repos).name, TILTYARD_CACHE=str(tmp_path / "cache"), **NOWHERE)
+
+    assert done.code == ExitCode.DATA
+    assert "has no ref 'v9'" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", [["check"], ["run"], ["run", "--dry-run"]])
+def test_a_model_script_in_place_of_a_spec(tiltyard: Command, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "script.yaml").write_text("conversations: [{turns: [{text: hi}]}]")
+    done = tiltyard(*command, "script.yaml")
+
+    assert done.code == ExitCode.DATA
+    assert done.err == (
+        "tiltyard: script.yaml is a model script, not a trial spec; "
+        "to check it: tiltyard check SPEC --model-script script.yaml\n"
+    )
+
+
 def test_a_report_on_nothing(tiltyard: Command, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     missing, empty = tiltyard("report", "nowhere"), tiltyard("report", "empty")
 
     assert (missing.code, empty.code) == (ExitCode.DATA, ExitCode.DATA)
+    (tmp_path / "file.json").write_text("{}")
+    file = tiltyard("report", "file.json")
+    assert file.code == ExitCode.DATA
+    assert file.err == "tiltyard: file.json is a file; give the results folder that holds it\n"
     assert missing.err == "tiltyard: nowhere is no results folder: there is no such folder\n"
     assert empty.err == (
         "tiltyard: empty holds no trial: there is neither trial.json nor a record under runs/\n"

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from tiltyard_cli.progress import PlainProgress, Tally, one_line
-from tiltyard_cluster import AttemptEnded, Note, Planned, RunStarted
+from tiltyard_cli.progress import PlainProgress, Tally
+from tiltyard_cluster import AttemptEnded, Note, Planned, RunStarted, Spent
+from tiltyard_cluster.words import one_line
 from tiltyard_specs import Outcome, RunRecord, Usage
 from tiltyard_specs.record import Spend
 
@@ -58,8 +59,32 @@ def test_each_event_is_a_line() -> None:
         "[1/3 done, 1 running, 1 left, 1,200 tokens, $0.50] "
         "q plain a #1: infra, 2.0 s, 1,200 tokens (the engine was gone); tried again"
     )
-    assert lines[3].startswith("[2/3 done, 0 running, 1 left, 2,400 tokens, $0.75, about 0 s to go] ")
+    assert lines[3].startswith("[2/3 done, 0 running, 1 left, 2,400 tokens, $0.75, about 1 s to go] ")
     assert lines[3].endswith("q plain a #1: failed, 2.0 s, 1,200 tokens")
+
+
+def test_the_last_line_promises_no_more_time() -> None:
+    started = RunStarted("x", "q plain a #1", 1)
+    lines = told(Planned(1, ()), started, AttemptEnded(record(), final=True))
+
+    assert lines[-1].startswith("[1/1 done, 0 running, 0 left, 1,200 tokens, $0.50] ")
+
+
+def test_an_attempt_that_the_user_broke_off_is_not_tried_again() -> None:
+    (_, line) = told(Planned(1, ()), AttemptEnded(record(Outcome.CANCELLED, reason="stopped"), final=False))
+
+    assert line.endswith("q plain a #1: cancelled, 2.0 s, 1,200 tokens (stopped)")
+
+
+def test_spend_counts_from_the_first_start() -> None:
+    """As the budget does; the price of scripted answers is what it would be."""
+    planned = Planned(3, (record(),), Spent(usd=0.75, tokens=2000))
+    (_, line) = told(planned, AttemptEnded(record(), final=True))
+    scripted = Planned(3, (), Spent(usd=0.75, tokens=2000), scripted=True)
+    (_, would_be) = told(scripted, AttemptEnded(record(), final=True))
+
+    assert "1 left, 3,200 tokens, $1.25] " in line
+    assert "2 left, 3,200 tokens, would be $1.25] " in would_be
 
 
 def test_an_unknown_price_is_never_a_sum() -> None:
@@ -79,7 +104,15 @@ def test_outcomes_are_told_by_arm() -> None:
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("a\n  b\tc ", "a b c"), ("x" * 200, "x" * 200), ("a" * 150 + "b" * 150, "a" * 97 + " ... " + "b" * 97)],
+    [
+        ("a\n  b\tc ", "a b c"),
+        ("x" * 200, "x" * 200),
+        ("a" * 150 + "b" * 150, "a" * 97 + " ... " + "b" * 97),
+        (
+            "see /var/" + "a" * 60 + "/log " + "word " * 40,
+            "see /var/" + "a" * 60 + "/log word word word word ... " + "word " * 18 + "word",
+        ),
+    ],
 )
 def test_a_log_becomes_one_line(text: str, line: str) -> None:
     assert one_line(text) == line

@@ -28,6 +28,7 @@ questions:
   - {id: q1, repo: app, prompt: "One?", expect: [one]}
   - {id: q2, prompt: "Two?", verify: "true", hidden: {check.py: graders/check.py}}
 """
+PATCH = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
 COMMITS = {"app": "a" * 40, "other": "b" * 40}
 Write = Callable[..., Path]
 MakePlan = Callable[..., Plan]
@@ -41,11 +42,18 @@ def write(tmp_path: Path) -> Write:
         for old, new in changes:
             assert old in text, f"{old!r} is not in the spec"
             text = text.replace(old, new, 1)
-        for file in ("overlay/a.md", "graders/check.py", "solution.patch", "app.bundle", "other.bundle"):
+        for file in (
+            "overlay/a.md",
+            "graders/check.py",
+            "solution.patch",
+            "one.txt",
+            "app.bundle",
+            "other.bundle",
+        ):
             path = tmp_path / file
             path.parent.mkdir(exist_ok=True)
             if not path.exists():
-                path.write_text(file)
+                path.write_text(PATCH if path.suffix == ".patch" else file)
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
         return path

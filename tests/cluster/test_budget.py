@@ -41,7 +41,7 @@ def test_an_unknown_cost_is_counted_as_unknown(planned: PlannedRun, record: Make
     spending = Spending(Budget(usd=1))
     spending.add(record(planned, usd=None))
 
-    assert (spending.usd, spending.unpriced) == (0.0, 1)
+    assert (spending.total.usd, spending.total.unpriced) == (0.0, 1)
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))

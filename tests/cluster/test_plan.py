@@ -248,11 +248,12 @@ def test_the_words_of_a_script_count_and_not_its_form(tmp_path: Path) -> None:
 def test_a_solution_counts_for_the_oracle_alone(plan: MakePlan, tmp_path: Path) -> None:
     oracle = ("{name: codex,", "{name: oracle, edits: true}\n  - {name: codex,")
     solutions = (
-        ("expect: [one]", "expect: [one], solution: solution.patch"),
+        ("expect: [one]", "expect: [one], solution: one.txt"),
         ('verify: "true"', 'solution: solution.patch, verify: "true"'),
     )
     before = plan(oracle, *solutions)
-    (tmp_path / "solution.patch").write_text("changed")
+    solution = tmp_path / "solution.patch"
+    solution.write_text(solution.read_text().replace("+b", "+c"))
 
     assert {agent for _, _, agent in changed(before, plan(oracle, *solutions))} == {"oracle"}
 
@@ -261,7 +262,7 @@ def test_selecting_agents_leaves_the_ids_of_the_others(trial: Callable[..., Tria
     """With the oracle or without it, the other agents' runs are the same runs."""
     loaded = trial(
         ("{name: codex,", "{name: oracle, edits: true}\n  - {name: codex,"),
-        ("expect: [one]", "expect: [one], solution: solution.patch"),
+        ("expect: [one]", "expect: [one], solution: one.txt"),
         ('verify: "true"', 'solution: solution.patch, verify: "true"'),
     )
     whole = ids(make_plan(loaded, COMMITS))

@@ -20,6 +20,8 @@ import pytest
 import yaml
 
 TILTYARD = str(Path(sys.executable).with_name("tiltyard"))
+_PATH = {"PATH": f"{Path(TILTYARD).parent}:{os.environ['PATH']}"}
+"""Finds the command, so that its hints name it by its bare name."""
 PATIENCE = 120.0
 
 CALL_MODEL = """\
@@ -69,7 +71,7 @@ class World:
         process = subprocess.Popen(
             [TILTYARD, *args],
             cwd=self.folder,
-            env=os.environ | {"TMPDIR": str(self.temporary)} | environ,
+            env=os.environ | _PATH | {"TMPDIR": str(self.temporary)} | environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

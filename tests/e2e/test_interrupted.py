@@ -10,6 +10,10 @@ import pytest
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 GO_ON = "stopped by the user. To go on: tiltyard run trial.yaml"
+EARLY = (
+    "nothing was spent; finished runs and images are kept. "
+    "To go on: tiltyard run trial.yaml --out early-results"
+)
 SPEC: dict[str, Any] = {
     "defaults": {"reps": 20, "timeout": 60, "parallel": 2},
     "limits": {"memory": "128m"},
@@ -66,6 +70,8 @@ def test_two_interrupts_stop_now(trial: Any, under_way: Any) -> None:
     assert done.code == 130
     assert "stopping now" in done.err
     assert GO_ON in done.out
+    assert "cancelled" in done.err
+    assert "; tried again" not in done.err
     assert time.monotonic() - began < 10
     assert trial.records() == records
     assert [attempt["outcome"] for attempt in trial.attempts().values()] == ["cancelled", "cancelled"]
@@ -109,7 +115,7 @@ def test_an_interrupt_before_the_first_run(trial: Any, until: Callable[..., None
 
     assert done.code == 130
     assert done.err.splitlines()[-1] in {
-        "tiltyard: interrupted before a run began: nothing was spent, and finished runs are kept",
+        f"tiltyard: interrupted before a run began: {EARLY}",
         # It came only after the first run had begun.
         "stopping: the runs under way are finished first; interrupt again to stop now",
     }

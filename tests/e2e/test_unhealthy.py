@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,9 +45,26 @@ def test_a_failed_setup_is_told_in_one_sentence(broken: Any) -> None:
     told = [line for line in broken.first.out.splitlines() if line.startswith("UNHEALTHY: ")]
 
     assert len(told) == 1
-    assert "The setup command 'echo no such tool >&2; exit 3' exited with 3." in told[0]
-    assert told[0].endswith("no such tool")
-    assert len(told[0]) < 250
+    path = told[0].rpartition(" Its log is ")[2]
+    assert told[0].startswith(
+        "UNHEALTHY: 2 runs of arm broken setup_failed: the setup command "
+        "'echo no such tool >&2; exit 3' exited with 3: no such tool. Its log is /"
+    )
+    assert Path(path).read_text().splitlines()[-1] == "no such tool"
+
+
+def test_the_end_of_a_failed_setups_log_is_shown(broken: Any) -> None:
+    """Once, while images are built."""
+    lines = broken.first.err.splitlines()
+    (start,) = [index for index, line in enumerate(lines) if line.startswith("arm broken: the setup command")]
+
+    assert lines[start].endswith("; it ends:")
+    assert [line.strip() for line in lines[start + 2 : start + 6]] == [
+        "$ echo first",
+        "first",
+        "$ echo no such tool >&2; exit 3",
+        "no such tool",
+    ]
 
 
 def test_the_report_of_an_unhealthy_trial_is_headed_so(broken: Any) -> None:
@@ -96,7 +114,8 @@ def test_nothing_begins_once_the_budget_is_spent(world: Any, call_model: str) ->
         assert "2 of 4 runs recorded in costly-results: 2 passed" in done.out
         assert (
             "the budget is spent: 220 tokens of the budget of 150. "
-            "To go on: tiltyard run costly.yaml --model-script script.yaml" in done.out
+            "To go on: raise `budget` in costly.yaml, "
+            "then tiltyard run costly.yaml --model-script script.yaml" in done.out
         )
     assert report.code == 0
     assert "PARTIAL" in report.out

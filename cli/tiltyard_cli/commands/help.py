@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tiltyard_cli.invocation import suggest
 from tiltyard_specs.errors import UsageError
 from tiltyard_specs.exit_codes import MEANING
 
@@ -27,7 +28,7 @@ def help_command(
     command = getattr(parent.command, "commands", {}).get(topic)
     if command is None:
         raise UsageError(
-            f'no help on "{topic}"; there is {", ".join(_TOPICS)}, and each command: tiltyard --help'
+            f'no help on "{topic}"; there is {", ".join(_TOPICS)}, and each command: {suggest("--help")}'
         )
     with typer.Context(command, info_name=topic, parent=parent) as inner:
         typer.echo(command.get_help(inner))

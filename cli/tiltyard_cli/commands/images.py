@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltyard_cli.loading import load
+
 if TYPE_CHECKING:
     from tiltyard_images import Image, ImageBuilder, PruneResult
 
@@ -104,9 +106,9 @@ def _known(names: list[str]) -> list[str]:
 
 def _build_spec(spec: Path, builder: "ImageBuilder") -> None:
     from tiltyard_cluster.image_build import build_images  # noqa: PLC0415
-    from tiltyard_specs import load_trial, select  # noqa: PLC0415
+    from tiltyard_specs import select  # noqa: PLC0415
 
-    failures = build_images(select(load_trial(spec)), builder, os.environ)
+    failures = build_images(select(load(spec)), builder, os.environ)
     for arm, reason in failures:
         typer.echo(f"arm {arm}: {reason}", err=True)
     if failures:

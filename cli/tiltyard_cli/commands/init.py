@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from tiltyard_cli.invocation import suggest
+
 
 def init(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it: .yaml or .toml.")] = Path(
@@ -23,4 +25,4 @@ def init(
         path.write_text(example_spec("toml" if path.suffix == ".toml" else "yaml"), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    typer.echo(f"Wrote {path}. Look at what it would do: tiltyard run {path} --dry-run")
+    typer.echo(f"Wrote {path}. Look at what it would do: {suggest('run', path, '--dry-run')}")

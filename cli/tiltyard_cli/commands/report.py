@@ -17,13 +17,16 @@ def report(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Every number as JSON.")] = False,
 ) -> None:
-    """Print the report of a trial, finished or not."""
+    """Print the report of a trial, finished or not.
+
+    The exit code is 65, after the report, when a record is damaged and so left out.
+    """
     from tiltyard_cluster import FolderStore  # noqa: PLC0415
     from tiltyard_cluster.reading import read_result  # noqa: PLC0415
     from tiltyard_report import analyse, render_json, render_markdown  # noqa: PLC0415
 
     result = read_result(FolderStore.open(path), str(path))
-    for problem in result.problems:
+    for problem in (*result.problems, *result.notes):
         typer.echo(f"tiltyard: {problem}", err=True)
     receipt = result.receipt.to_data() if result.receipt else None
     analysed = analyse(

@@ -1,16 +1,18 @@
 """`tiltyard run`: runs what is left of a trial."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltyard_cli.closing import closing
+from tiltyard_cli.invocation import again
+from tiltyard_cli.loading import load
 from tiltyard_cli.options import Agents, Arms, ModelScript, Questions, Reps, SpecFile
 
 if TYPE_CHECKING:
-    from tiltyard_cluster import Preview, TrialResult
+    from tiltyard_cluster import Preview, RunOptions, TrialResult
+    from tiltyard_specs import Trial
 
 
 def run(  # noqa: PLR0913  # one parameter for each option
@@ -35,11 +37,11 @@ def run(  # noqa: PLR0913  # one parameter for each option
 
     A run is done when its record stands in the results folder; it is never run twice. Wrong answers are
     results: the exit code is 0 when every run is recorded, and 3 when a setup failed, a treatment was not
-    delivered, or the budget left runs over.
+    delivered, more than 5% of the runs were lost (infra, unmetered), or the budget left runs over.
     """
-    from tiltyard_specs import load_trial, select  # noqa: PLC0415
+    from tiltyard_specs import select  # noqa: PLC0415
 
-    trial = select(load_trial(spec), questions=question or (), arms=arm or (), agents=agent or (), reps=reps)
+    trial = select(load(spec), questions=question or (), arms=arm or (), agents=agent or (), reps=reps)
     # Only a right spec needs what takes long to load.
     from tiltyard_cluster import RunOptions, preview_trial  # noqa: PLC0415
     from tiltyard_cluster.resolve import default_out  # noqa: PLC0415
@@ -49,11 +51,20 @@ def run(  # noqa: PLR0913  # one parameter for each option
     if dry_run:
         _show(preview_trial(trial, folder, options), folder)
         return
-    from tiltyard_cli.trial_run import run_with_progress  # noqa: PLC0415
-
-    result = run_with_progress(trial, folder, options)
-    _close(result, folder)
+    result = _run(trial, folder, options)
+    for line in closing(result, spec, folder):
+        typer.echo(line)
     raise typer.Exit(int(result.exit_code))
+
+
+def _run(trial: "Trial", folder: Path, options: "RunOptions") -> "TrialResult":
+    from tiltyard_cli.trial_run import run_with_progress  # noqa: PLC0415
+    from tiltyard_specs import InterruptedTrialError  # noqa: PLC0415
+
+    try:
+        return run_with_progress(trial, folder, options)
+    except InterruptedTrialError as error:
+        raise InterruptedTrialError(f"{error}. To go on: {again()}") from error
 
 
 def _show(preview: "Preview", folder: Path) -> None:
@@ -63,21 +74,8 @@ def _show(preview: "Preview", folder: Path) -> None:
         state = f"done, {done[planned.run_id].outcome}" if planned.run_id in done else "to run"
         where = f"{planned.capability}+{planned.question}" if planned.capability else planned.question
         typer.echo(f"{number:>4}  {where}  {planned.arm}  {planned.agent}  #{planned.rep}  {state}")
+    if preview.superseded:
+        typer.echo(preview.superseded)
     typer.echo(
         f"{len(runs)} runs, {len(done)} done, {len(preview.progress.left)} to run; results go to {folder}"
     )
-
-
-def _close(result: "TrialResult", folder: Path) -> None:
-    from tiltyard_cli.progress import one_line  # noqa: PLC0415
-
-    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(result.outcomes.items()))
-    typer.echo(
-        f"{len(result.records)} of {len(result.plan.runs)} runs recorded in {folder}: {outcomes or 'none'}"
-    )
-    if result.unhealthy:
-        reasons = {str(record.reason) for record in result.records if record.outcome.unhealthy}
-        typer.echo(f"UNHEALTHY: {'; '.join(one_line(reason) for reason in sorted(reasons)[:3])}")
-    if result.stopped:
-        typer.echo(f"{result.stopped}. To go on: tiltyard {shlex.join(sys.argv[1:])}")
-    typer.echo(f"Report: tiltyard report {shlex.quote(str(folder))}")

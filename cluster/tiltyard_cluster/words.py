@@ -1,0 +1,20 @@
+"""Texts of any length, made to fit a line."""
+
+
+def one_line(text: str, longest: int = 200) -> str:
+    """A text that may be a log, for a line of its own: no line ends, and the middle left out if it is long.
+
+    It is cut between words, so that a path is there whole or not at all.
+    """
+    words = text.split()
+    whole = " ".join(words)
+    if len(whole) <= longest:
+        return whole
+    half = (longest - 5) // 2
+    before, after = _whole_words(whole[: half + 1]), _whole_words(whole[: -half - 2 : -1])[::-1]
+    return f"{before} ... {after}"
+
+
+def _whole_words(text: str) -> str:
+    """Without the last word, which may be cut; a single long word is cut all the same."""
+    return text.rpartition(" ")[0] or text[:-1]
