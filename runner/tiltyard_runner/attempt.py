@@ -13,7 +13,6 @@ import requests
 from tiltyard_gateway.config import RunMeter, RunTicket
 from tiltyard_runner.agent_process import AgentEnd, ExecProcess, MainProcess, Watch, output_files
 from tiltyard_runner.agents import AgentAdapter, AgentOutput, AgentTask, Launch, adapter_for
-from tiltyard_runner.answers import SlowPatternError, score_answer
 from tiltyard_runner.container import HOME, Container, ContainerPlan, FileToPut
 from tiltyard_runner.errors import InfraError, SetupError
 from tiltyard_runner.grading.grade import Grade, grade, tree_owner
@@ -24,6 +23,7 @@ from tiltyard_runner.recording import Ran, build_record
 from tiltyard_runner.result_file import take_result_file
 from tiltyard_runner.setup import run_setup
 from tiltyard_runner.verdict import Facts, decide
+from tiltyard_specs.answer_key import SlowPatternError, score_answer
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord, Score
 

@@ -8,9 +8,10 @@ from typing import Any
 from tiltyard_gateway.config import RunMeter
 from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentResult
-from tiltyard_runner.answers import used_tool
 from tiltyard_runner.grading.grade import Grade
 from tiltyard_runner.job import Job
+from tiltyard_runner.tool_use import used_tool
+from tiltyard_specs.answer_key import SlowPatternError
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import AgentErrorFact, Delivery, Policy, RunRecord, Score, Spend, ToolCall
 
@@ -92,7 +93,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         effort=job.effort,
         kind=job.kind,
         edits=task.edits,
-        used_tool=used_tool(job.uses, result.tool_calls) if job.uses and ran else None,
+        used_tool=_used(job, result) if ran else None,
         exit_code=end.exit_code if end else None,
         timed_out=end.timed_out if end else False,
         tampered=found.tampered,
@@ -101,6 +102,14 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         agent_error=_error(result),
         warnings=_warnings(ran),
     )
+
+
+def _used(job: Job, result: AgentResult) -> bool | None:
+    """Whether the run used the arm's tool; None without a pattern, or when it takes too long."""
+    try:
+        return used_tool(job.uses, result.tool_calls) if job.uses else None
+    except SlowPatternError:
+        return None
 
 
 def _turns(result: AgentResult, metered: Spend | None) -> int | None:

@@ -4,9 +4,10 @@ import time
 
 import pytest
 
-from tiltyard_runner import answers
 from tiltyard_runner.agents import ToolCall
-from tiltyard_runner.answers import SlowPatternError, score_answer, used_tool
+from tiltyard_runner.tool_use import used_tool
+from tiltyard_specs import answer_key
+from tiltyard_specs.answer_key import SlowPatternError, score_answer
 from tiltyard_specs.record import Score
 
 
@@ -69,7 +70,7 @@ def test_patterns_with_repetitions_give_the_same_verdicts_as_without() -> None:
 
 
 def test_a_pattern_that_would_never_end_is_stopped_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "SEARCH_SECONDS", 0.5)
+    monkeypatch.setattr(answer_key, "SEARCH_SECONDS", 0.5)
     started = time.monotonic()
     with pytest.raises(
         SlowPatternError, match=r"The pattern '\(a\+\)\+\$' took more than 0.5 s on 41 characters"
@@ -79,7 +80,7 @@ def test_a_pattern_that_would_never_end_is_stopped_and_named(monkeypatch: pytest
 
 
 def test_of_a_flood_the_end_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "MAX_SCORED_CHARS", 10)
+    monkeypatch.setattr(answer_key, "MAX_SCORED_CHARS", 10)
     assert score_answer("early" + "." * 20 + "late", ["late"]).correct is True
     assert score_answer("early" + "." * 20 + "late", ["early"]).correct is False
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tiltyard_runner.agents import SCRATCH, AgentOutput, AgentResult, AgentTask, adapter_for
-from tiltyard_runner.answers import score_answer
 from tiltyard_specs import answer_key
+from tiltyard_specs.answer_key import score_answer
 from tiltyard_specs.errors import DataError
 
 PATCH = b"--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\r\n+ONE\r\n two\n\\ No newline at end of file\n"
