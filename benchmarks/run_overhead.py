@@ -1,0 +1,185 @@
+"""What a run costs beside the engine: no-op runs and a bare loop of its API, alternating in one process.
+
+    .venv/bin/python benchmarks/run_overhead.py [--runs 100] [--rounds 2] [--parallel 1,4,8]
+
+Both sides create, start, await and remove a container of the same image, with the same limits, in the same
+kind of slot; start and teardown of slots and gateway are counted on ours. Prints for each parallelism one line:
+`parallel=N ratio=R client_cpu_ms=C rss_mb=M`, where ratio is our rate over the loop's, client_cpu_ms the CPU
+time a run of this process and of the gateway, and rss_mb the largest resident memory of the two together.
+"""
+
+import argparse
+import resource
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import docker
+
+from tiltyard_cluster.node import LocalNode
+from tiltyard_cluster.options import RunOptions
+from tiltyard_cluster.publish import Publisher
+from tiltyard_cluster.resolve import resolve
+from tiltyard_cluster.store import FolderStore
+from tiltyard_gateway import GatewayConfig, GatewayProcess
+from tiltyard_images import connect
+from tiltyard_runner.container import Container, ContainerPlan
+from tiltyard_runner.owner import Owner
+from tiltyard_runner.slot import Slot
+from tiltyard_specs import load_trial, select
+
+SPEC = """
+name: overhead
+defaults: {{reps: {runs}, parallel: {parallel}, timeout: 60}}
+limits: {{cpus: 1, memory: 256m, pids: 64}}
+arms: [{{name: plain}}]
+agents: [{{name: nop}}]
+questions: [{{id: nothing, prompt: Do nothing., expect: [never]}}]
+"""
+
+
+def main() -> None:
+    """Measure each parallelism and print its line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=100, help="runs a round and side")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of each side; the best counts")
+    parser.add_argument("--parallel", default="1,4,8", help="comma-separated")
+    given = parser.parse_args()
+    client = connect()
+    for parallel in (int(text) for text in given.parallel.split(",")):
+        print(measure(client, given.runs, given.rounds, parallel), flush=True)
+
+
+def measure(client: docker.DockerClient, runs: int, rounds: int, parallel: int) -> str:
+    """One line for one parallelism."""
+    ours: list[float] = []
+    bare: list[float] = []
+    cpu: list[float] = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            trial_round = TrialRound(client, Path(folder), runs, parallel)
+            before = cpu_seconds()
+            ours.append(timed(trial_round.run))
+            cpu.append(cpu_seconds() - before)
+            bare.append(bare_round(client, trial_round, runs, parallel))
+    ratio = min(bare) / min(ours)
+    return (
+        f"parallel={parallel} ratio={ratio:.2f} client_cpu_ms={min(cpu) / runs * 1000:.0f}"
+        f" rss_mb={rss_mb():.0f} ours_ms={min(ours) / runs * 1000:.0f} bare_ms={min(bare) / runs * 1000:.0f}"
+    )
+
+
+class TrialRound:
+    """A whole trial of no-op runs, its images ready."""
+
+    def __init__(self, client: docker.DockerClient, folder: Path, runs: int, parallel: int) -> None:
+        spec = folder / "trial.yaml"
+        spec.write_text(SPEC.format(runs=runs, parallel=parallel))
+        self._trial = select(load_trial(spec))
+        options = RunOptions()
+        resolved = resolve(self._trial, options)
+        publisher = Publisher(FolderStore.create(folder / "out"))
+        self._node = LocalNode(client, self._trial, resolved, folder / "out/.staging", publisher, options)
+        self._open_runs = self._node.prepare(resolved.plan.runs)
+
+    @property
+    def job(self):  # noqa: ANN201
+        """One of the runs, for its image and limits."""
+        return self._open_runs[0].job
+
+    @property
+    def forwarder(self) -> str:
+        """Id of the forwarder's image."""
+        return self._node._builder.forwarder().id  # noqa: SLF001
+
+    def run(self) -> None:
+        """All runs, from the start of the gateway to its end."""
+        with self._node.executor(lambda _: False) as executor:
+            for run in self._open_runs:
+                executor.submit([run])
+            ended = sum(1 for _ in executor.results())
+        if ended != len(self._open_runs):
+            raise SystemExit(f"{ended} of {len(self._open_runs)} runs ended")
+
+
+def bare_round(client: docker.DockerClient, like: TrialRound, runs: int, parallel: int) -> float:
+    """Seconds of the bare loop, its slots open before."""
+    owner = Owner.current()
+    with ExitStack() as stack:
+        gateway = stack.enter_context(GatewayProcess(GatewayConfig()))
+        slots = [
+            stack.enter_context(
+                Slot(
+                    client,
+                    name=f"bare-{number}",
+                    image=like.forwarder,
+                    socket_folder=gateway.open_slot(f"bare-{number}"),
+                    owner=owner,
+                    trial="bare",
+                    sealed=True,
+                )
+            )
+            for number in range(parallel)
+        ]
+        free = list(slots)
+        lock = threading.Lock()
+
+        def one(_: int) -> None:
+            with lock:
+                slot = free.pop()
+            plan = ContainerPlan(
+                image=like.job.image, argv=("true",), labels=owner.labels(trial="bare", role="run"),
+                bounds=like.job.bounds, network=slot.network(),
+            )  # fmt: skip
+            bare_run(client, plan)
+            with lock:
+                free.append(slot)
+
+        def loop() -> None:
+            with ThreadPoolExecutor(parallel) as pool:
+                list(pool.map(one, range(runs)))
+
+        return timed(loop)
+
+
+def bare_run(client: docker.DockerClient, plan: ContainerPlan) -> None:
+    """Create, start, wait, remove: the least that any tool does."""
+    container = Container(client, plan)
+    created = client.api.create_container(
+        image=plan.image, entrypoint=[plan.argv[0]], user="1000:1000", labels=dict(plan.labels),
+        host_config=container._host_config(),  # noqa: SLF001  # the same limits as ours
+    )  # fmt: skip
+    client.api.start(created["Id"])
+    client.api.wait(created["Id"])
+    client.api.remove_container(created["Id"], force=True, v=True)
+
+
+def timed(work: Callable[[], None]) -> float:
+    """Seconds that `work` takes."""
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process and of its ended children, such as the gateway."""
+    return sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    )
+
+
+def rss_mb() -> float:
+    """Largest resident memory of this process and of its largest child."""
+    return (
+        sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        / 1024
+    )
+
+
+if __name__ == "__main__":
+    main()
