@@ -122,7 +122,7 @@ def test_a_runs_own_limit_ends_it(
     ("path", "body", "status", "code"),
     [
         ("/v1/responses", {"model": "gpt-a", "input": "hi"}, 400, "limit"),
-        ("/v1/chat/completions", {"model": "gpt-a", "messages": []}, 403, "limit"),
+        ("/v1/chat/completions", {"model": "gpt-a", "messages": []}, 404, "limit"),
         ("/v1beta/models/gemini-x:generateContent", {"contents": []}, 403, 403),
     ],
 )

@@ -97,7 +97,8 @@ class ChatWire:
     provider: str = "openai"
     routes: tuple[Route, ...] = (Route("POST", re.compile(r"(/v1)?(?P<rest>/chat/completions)"), "billable"),)
     session_headers: tuple[str, ...] = ("x-session-id", "session-id")
-    stop_status: int = 403
+    stop_status: int = 404
+    """Mini tries again after 400, 402 and 403, and after a 401 it gives advice on keys."""
 
     def inquire(self, path: str, body: Mapping[str, Any]) -> Inquiry:
         """Each of the `n` choices may be as long as the cap."""
