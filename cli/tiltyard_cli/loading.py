@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from tiltyard_cli.invocation import suggest
 
 if TYPE_CHECKING:
@@ -23,6 +25,14 @@ def load(path: Path) -> "Trial":
     except SpecError:
         _not_a_script(path)
         raise
+
+
+def warn(trial: "Trial", *, scripted: bool) -> None:
+    """Tell what is allowed in a spec and yet most likely not meant."""
+    from tiltyard_specs import warnings  # noqa: PLC0415
+
+    for warning in warnings(trial, scripted=scripted):
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def _not_a_script(path: Path) -> None:

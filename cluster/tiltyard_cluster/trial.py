@@ -28,7 +28,7 @@ from tiltyard_cluster.store import FolderStore
 from tiltyard_cluster.superseded import superseded_note
 from tiltyard_images import connect, sweep_builds
 from tiltyard_runner.reaper import reap
-from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial
+from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial, warnings
 from tiltyard_specs.errors import InterruptedTrialError, UnavailableError
 
 STAGING = ".staging"
@@ -157,6 +157,8 @@ class _Start:
         options = self._options
         require_results_folder(self._out)
         require_ready(self._trial, options.environ, model_script=options.script)
+        for warning in warnings(self._trial, scripted=options.script is not None):
+            options.listen(Note(f"warning: {warning}", warning=True))
         with ExitStack() as stack:
             store = FolderStore.create(self._out)
             stack.enter_context(only_one(self._out))

@@ -115,6 +115,21 @@ def test_a_missing_key(tiltyard: Command, spec: Spec) -> None:
     assert tiltyard("run", path.name, "--dry-run", **NOWHERE).code == 0
 
 
+def test_a_careless_spec_is_warned_of(tiltyard: Command, spec: Spec) -> None:
+    """It runs all the same; a script spends nothing."""
+    path = spec(('{name: probe, kind: text, command: "echo 4"}', "{name: claude, model: m}"))
+    script = path.with_name("script.yaml")
+    script.write_text("conversations: [{turns: [{text: hi}]}]")
+    real = tiltyard("run", path.name, "--dry-run", **NOWHERE)
+    scripted = tiltyard("run", path.name, "--dry-run", "--model-script", script.name, **NOWHERE)
+
+    assert (real.code, scripted.code) == (0, 0)
+    assert any(
+        line.startswith("warning: trial.yaml:7: agents[0]: no budget") for line in real.err.splitlines()
+    )
+    assert "no budget" not in scripted.err
+
+
 def test_a_setting_that_cannot_be_enforced(tiltyard: Command, spec: Spec) -> None:
     """Refused, since a limit that is silently ignored costs money."""
     path = spec(("defaults:", "gateway: {nonce: true}\ndefaults:"))

@@ -1,5 +1,6 @@
 """The Python examples of the README run as they stand there."""
 
+import dataclasses
 import os
 import re
 import shutil
@@ -8,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tiltyard_cluster import RunOptions
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
@@ -19,15 +22,24 @@ arms: [{name: plain}, {name: docs, prompt_suffix: Briefly.}]
 agents: [{name: probe, kind: text, command: "echo 4"}]
 questions: [{id: sum, prompt: "2+2?", expect: ["4"]}]
 """
+SCRIPT = "conversations: [{turns: [{text: It is 4.}]}]"
+
+
+def test_options_explain_themselves() -> None:
+    """`help(RunOptions)` names every one of them."""
+    for field in dataclasses.fields(RunOptions):
+        assert f"        {field.name}: " in str(RunOptions.__doc__)
+    assert RunOptions(model_script="script.yaml").script == Path("script.yaml")
 
 
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS or [pytest.param("", marks=pytest.mark.skip("no example yet"))])
 def test_an_example_runs(block: str, tmp_path: Path) -> None:
-    """In a folder that holds the demo and a small trial.yaml, with warnings as errors."""
+    """In a folder that holds the demo, a small trial.yaml and a model script, with warnings as errors."""
     shutil.copytree(ROOT / "specs" / "examples", tmp_path, dirs_exist_ok=True)
     (tmp_path / "trial.yaml").write_text(SPEC)
+    (tmp_path / "script.yaml").write_text(SCRIPT)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", block],
         cwd=tmp_path,
@@ -39,6 +51,7 @@ def test_an_example_runs(block: str, tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
+    assert done.stdout.count("sum") >= 4
 
 
 @pytest.mark.engine

@@ -40,6 +40,7 @@ def steps(world: Any) -> Any:
     spec["questions"][1]["prompt"] = "4 + 1?"
     spec["budget"] = {"tokens": 1000}
     world.write(spec)
+    world.preview = world("run", "trial.yaml", "--dry-run")
     step("changed")
     world.superseded = {path.parent.name for path in (world.out / "superseded").glob("*/run.json")}
     step("again")
@@ -92,6 +93,15 @@ def test_a_changed_question_is_asked_again_and_no_other(steps: Any) -> None:
     assert steps.superseded == {
         record["run_id"] for key, record in steps.seen["whole"][1].items() if key.startswith("next/")
     }
+
+
+def test_results_that_are_set_aside_are_told(steps: Any) -> None:
+    """Before they are, and when they are; a start that sets nothing aside says nothing."""
+    aside = "in superseded/: 8 (0 tokens); they come back when the spec is changed back"
+
+    assert f"results of an older spec would be set aside {aside}" in steps.preview.out
+    assert f"results of an older spec set aside {aside}" in steps.seen["changed"][0].err
+    assert "set aside" not in steps.seen["again"][0].err
 
 
 def test_nothing_is_done_twice(steps: Any) -> None:

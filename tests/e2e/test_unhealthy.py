@@ -94,6 +94,41 @@ def test_a_dry_run_shows_what_retry_failed_would_do(broken: Any) -> None:
     assert "4 runs, 2 done, 2 to run" in retry.out
 
 
+def test_a_trial_that_was_lost_is_not_done(world: Any) -> None:
+    """An agent that never calls its model says nothing about the model, however often it is asked."""
+    agents = [{"name": "claude", "model": "m", "command": "echo '{}'"}]
+    world.write({**SPEC, "arms": [{"name": "plain"}], "agents": agents}, "lost-all.yaml")
+    done = world("run", "lost-all.yaml", "--model-script", "script.yaml")
+    told = [line for line in done.out.splitlines() if line.startswith("UNHEALTHY: ")]
+
+    assert done.code == 3, done.err
+    assert len(told) == 1
+    assert told[0].startswith("UNHEALTHY: 2 of 2 runs lost (2 unmetered), most often because: ")
+    assert told[0].endswith("; do them again with --retry-failed")
+
+
+def test_broken_commands_raise_an_alarm(world: Any) -> None:
+    """The agent's, and that of verify; the exit code is that of a finished trial."""
+    spec = {
+        **SPEC,
+        "defaults": {"reps": 1, "timeout": 60},
+        "arms": [{"name": "plain"}],
+        "agents": [
+            {"name": "mute", "kind": "text", "command": "no-such-agent", "edits": True},
+            {"name": "four", "kind": "text", "command": "echo 4", "edits": True},
+        ],
+        "questions": [*SPEC["questions"], {"id": "build", "prompt": "Build it.", "verify": "no-such-make"}],
+    }
+    world.write(spec, "alarms.yaml")
+    done = world("run", "alarms.yaml")
+    alarms = [line for line in done.out.splitlines() if line.startswith("ALARM: ")]
+
+    assert done.code == 0
+    assert any(line.startswith("ALARM: every run of agent mute ended as no_answer") for line in alarms)
+    assert any(line.startswith("ALARM: verify of question build exited with 127 in ") for line in alarms)
+    assert not any("agent four" in line for line in alarms)
+
+
 def test_nothing_begins_once_the_budget_is_spent(world: Any, call_model: str) -> None:
     """Started again it stays so: the spend of earlier starts counts, and more budget lets it go on."""
     spec = {

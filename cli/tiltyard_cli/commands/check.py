@@ -4,7 +4,7 @@ import os
 
 import typer
 
-from tiltyard_cli.loading import load
+from tiltyard_cli.loading import load, warn
 from tiltyard_cli.options import ModelScript, SpecFile
 
 
@@ -23,6 +23,7 @@ def check(spec: SpecFile, model_script: ModelScript = None) -> None:
 
     require_repos(trial, os.environ)
     require_ready(trial, os.environ, model_script=model_script)
+    warn(trial, scripted=model_script is not None)
     spec_ = trial.spec
     runs = f"{len(spec_.questions)} questions, {len(spec_.arms)} arms, {len(trial.agents)} agents"
     typer.echo(f"{spec}: right. {runs}, {spec_.defaults.reps} repetitions each.")

@@ -7,7 +7,7 @@ import typer
 
 from tiltyard_cli.closing import closing
 from tiltyard_cli.invocation import again
-from tiltyard_cli.loading import load
+from tiltyard_cli.loading import load, warn
 from tiltyard_cli.options import Agents, Arms, ModelScript, Questions, Reps, SpecFile
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
     folder = out or default_out(spec)
     options = RunOptions(retry_failed=retry_failed, model_script=model_script, parallel=parallel)
     if dry_run:
+        warn(trial, scripted=model_script is not None)
         _show(preview_trial(trial, folder, options), folder)
         return
     result = _run(trial, folder, options)
