@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/run_overhead.py [--runs 100] [--rounds 2] [--parallel 1,4,8]
 
 Both sides create, start, await and remove a container of the same image, with the same limits, in the same
-kind of slot; start and teardown of slots and gateway are counted on ours. Prints for each parallelism one line:
+kind of slot; start and teardown of slots and gateway are counted on ours. Prints for each parallelism a line:
 `parallel=N ratio=R client_cpu_ms=C rss_mb=M`, where ratio is our rate over the loop's, client_cpu_ms the CPU
 time a run of this process and of the gateway, and rss_mb the largest resident memory of the two together.
 """

@@ -1,7 +1,8 @@
-"""What a trial spends, and its budget, checked between runs: nothing new begins once it is spent."""
+"""What a trial spends, and its budget: the meter keeps it call by call; nothing begins once it is spent."""
 
 from dataclasses import dataclass
 
+from tiltyard_runner.verdict import BUDGET_SPENT
 from tiltyard_specs import Budget
 from tiltyard_specs.record import RunRecord
 
@@ -15,6 +16,9 @@ class Spent:
     tokens: int = 0
     unpriced: int = 0
     """Attempts whose metered cost is unknown."""
+    charged_usd: float = 0.0
+    """What the budget was charged: the worst case stands in for usage that is unknown."""
+    charged_tokens: int = 0
 
     def plus(self, record: RunRecord) -> "Spent":
         """With one more attempt, whatever it came to."""
@@ -26,6 +30,8 @@ class Spent:
             usd=self.usd + (spend.cost_usd or 0.0),
             tokens=self.tokens + tokens,
             unpriced=self.unpriced + (spend.cost_usd is None),
+            charged_usd=self.charged_usd + (spend.charged_usd or spend.cost_usd or 0.0),
+            charged_tokens=self.charged_tokens + (spend.charged_tokens or tokens),
         )
 
     def words(self, *, scripted: bool = False) -> str:
@@ -42,19 +48,34 @@ class Spending:
 
     def __init__(self, budget: Budget | None) -> None:
         self._budget = budget
+        self._refused = False
         self.total = Spent()
 
     def add(self, record: RunRecord) -> None:
-        """Count one attempt."""
+        """Count one attempt of an earlier start."""
         self.total = self.total.plus(record)
+
+    def end(self, record: RunRecord) -> None:
+        """Count an attempt of this start. One that the meter cut short for the budget ends the trial."""
+        self.add(record)
+        self._refused = self._refused or record.reason == BUDGET_SPENT
 
     def exhausted(self) -> str | None:
         """What is spent, in words, or None while there is something left."""
         budget, total = self._budget, self.total
         if budget is None:
             return None
-        if budget.usd is not None and total.usd >= budget.usd:
-            return f"${total.usd:.2f} of the budget of ${budget.usd:g}"
-        if budget.tokens is not None and total.tokens >= budget.tokens:
-            return f"{total.tokens} tokens of the budget of {budget.tokens}"
-        return None
+        if budget.usd is not None:
+            over, spent = (
+                total.charged_usd >= budget.usd,
+                f"${total.charged_usd:.2f} of the budget of ${budget.usd:g}",
+            )
+        else:
+            limit = budget.tokens or 0
+            over, spent = (
+                total.charged_tokens >= limit,
+                f"{total.charged_tokens} tokens of the budget of {limit}",
+            )
+        if over:
+            return spent
+        return f"{spent}, and what is left does not cover the next call" if self._refused else None

@@ -7,12 +7,13 @@ from tiltyard_cluster.arm_images import TRIAL_OUT, ArmImage
 from tiltyard_cluster.plan import PlannedRun, run_timeout
 from tiltyard_cluster.providers import run_upstreams
 from tiltyard_cluster.treatment import with_treatment
-from tiltyard_gateway.config import Upstream
+from tiltyard_gateway.config import RunLimits, Upstream
 from tiltyard_runner.agents import AgentTask
 from tiltyard_runner.container import Bounds
-from tiltyard_runner.job import Job, Key, RunIdentity
+from tiltyard_runner.job import Job, Key, MeterRules, RunIdentity
 from tiltyard_runner.slot import GATEWAY_URL
 from tiltyard_specs import AgentVariant, Arm, Question, Trial
+from tiltyard_specs.trial import AllowHosts
 
 _WORKSPACE = "/workspace"
 _CLAIM = (
@@ -64,10 +65,26 @@ class JobFactory:
             parallel_setup=arm.parallel_setup,
             uses=arm.uses,
             upstreams={} if self.scripted else run_upstreams(agent, self.upstreams, self.environ),
+            meter=self._meter_rules(agent),
             effort=agent.effort,
             policy=self._policy(),
             images=image.facts,
             versions=image.versions,
+        )
+
+    def _meter_rules(self, agent: AgentVariant) -> MeterRules:
+        spec = self.trial.spec
+        # A reserve for the dearest answer exceeds many a run's limit: the last call may go beyond it.
+        limits = RunLimits(
+            usd=spec.limits.usd, tokens=spec.limits.tokens, turns=spec.limits.turns, reserve=False
+        )
+        return MeterRules(
+            limits=limits,
+            rewrite=dict(agent.rewrite),
+            auth=agent.auth,
+            prompt_cache=spec.gateway.prompt_cache,
+            nonce=spec.gateway.nonce,
+            proxied=isinstance(spec.network, AllowHosts),
         )
 
     def _task(self, question: Question, arm: Arm, agent: AgentVariant) -> AgentTask:

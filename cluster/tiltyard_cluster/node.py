@@ -9,6 +9,7 @@ from pathlib import Path
 import docker
 
 from tiltyard_cluster.arm_images import ArmImages, FailedArm, tool_versions
+from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
 from tiltyard_cluster.failed_setup import record_failed_setup
@@ -22,12 +23,14 @@ from tiltyard_cluster.receipt import write_receipt
 from tiltyard_cluster.resolve import Resolved
 from tiltyard_gateway.client import GatewayProcess
 from tiltyard_gateway.config import GatewayConfig, Upstream, scripted_upstreams
+from tiltyard_gateway.config import Spent as SpentBefore
 from tiltyard_gateway.scripted import ScriptedServer
 from tiltyard_images import EngineFacts, Image, ImageBuilder, engine_facts
 from tiltyard_runner.job import Place
 from tiltyard_runner.owner import Owner
 from tiltyard_runner.slot import Slot
 from tiltyard_specs import RunRecord, Trial
+from tiltyard_specs.trial import AllowHosts
 
 
 class LocalNode:
@@ -40,6 +43,7 @@ class LocalNode:
         staging: Folder for the files of attempts under way.
         publisher: Where attempts go.
         options: How to run this time.
+        spent: What earlier starts have spent of the budget.
     """
 
     def __init__(
@@ -50,6 +54,8 @@ class LocalNode:
         staging: Path,
         publisher: Publisher,
         options: RunOptions,
+        *,
+        spent: Spent | None = None,
     ) -> None:
         self._client = client
         self._trial = trial
@@ -57,6 +63,7 @@ class LocalNode:
         self._staging = staging
         self._publisher = publisher
         self._options = options
+        self._spent = spent or Spent()
         self._facts: EngineFacts = engine_facts(client)
         self._scripted = options.model_script is not None
         self._upstreams = trial_upstreams(trial, options.environ)
@@ -132,7 +139,7 @@ class LocalNode:
             socket_folder=gateway.open_slot(name),
             owner=owner,
             trial=self._trial.spec.name,
-            sealed=self._trial.spec.network == "sealed",
+            sealed=self._trial.spec.network != "open",
         )
 
     def _gateway_config(self, stack: ExitStack) -> GatewayConfig:
@@ -140,7 +147,14 @@ class LocalNode:
         if self._options.script is not None:
             server = stack.enter_context(ScriptedServer(self._options.script))
             upstreams = scripted_upstreams(server.base_url)
-        return GatewayConfig(upstreams=upstreams, prices=dict(self._trial.spec.prices))
+        spec = self._trial.spec
+        return GatewayConfig(
+            upstreams=upstreams,
+            prices=dict(spec.prices),
+            budget=spec.budget,
+            spent=SpentBefore(usd=self._spent.charged_usd, tokens=self._spent.charged_tokens),
+            allow=spec.network.allow if isinstance(spec.network, AllowHosts) else (),
+        )
 
     def _parallel(self) -> int:
         wanted = self._options.parallel or self._trial.spec.defaults.parallel

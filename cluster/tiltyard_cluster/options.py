@@ -27,6 +27,7 @@ class RunOptions:
         retry_failed: Do runs again that ended without counting: infra, setup_failed, undelivered, unmetered.
         model_script: File that answers model calls instead of a provider: no key, no cost.
         parallel: Runs at once, instead of the spec's.
+        no_budget: Run agents that call paid models though the spec has no budget.
         listen: Called with each `Note`, `Planned`, `RunStarted` and `AttemptEnded`, from any thread.
         environ: Where keys and settings come from; by default the environment of this process.
     """
@@ -34,6 +35,7 @@ class RunOptions:
     retry_failed: bool = False
     model_script: Path | str | None = None
     parallel: int | None = None
+    no_budget: bool = False
     listen: Listener = _ignore
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 

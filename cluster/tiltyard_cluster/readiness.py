@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.supported import require_supported
 from tiltyard_gateway.scripted import load_script
 from tiltyard_images import connect
-from tiltyard_specs import MissingKeyError, Trial, missing_keys
-from tiltyard_specs.errors import UnavailableError
+from tiltyard_specs import AgentVariant, MissingKeyError, Trial, missing_keys
+from tiltyard_specs.errors import UnavailableError, UsageError
 from tiltyard_specs.problems import Problem
 
 
@@ -39,6 +40,26 @@ def require_ready(trial: Trial, environ: Mapping[str, str], *, model_script: Pat
         raise UnavailableError(
             f"{trial.path.name}: limits.cpus is {cpus:g}, but this machine has {info['NCPU']}; lower it"
         )
+
+
+def require_budget(trial: Trial, options: RunOptions) -> None:
+    """See that something bounds what a trial may cost.
+
+    Raises:
+        UsageError: Agents call paid models, and neither a budget nor `no_budget` was given.
+    """
+    if options.script is not None or options.no_budget or trial.spec.budget is not None:
+        return
+    metered = sorted({agent.name for agent in trial.agents if _pays(trial, agent)})
+    if metered:
+        raise UsageError(
+            f"nothing bounds what {', '.join(metered)} may spend: add a budget to {trial.path.name}, such as "
+            "budget: {usd: 30}, or say --no-budget"
+        )
+
+
+def _pays(trial: Trial, agent: AgentVariant) -> bool:
+    return any(agent.under(arm).metered for arm in trial.spec.arms)
 
 
 def _without_keys(trial: Trial) -> Problem:

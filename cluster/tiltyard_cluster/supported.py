@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tiltyard_specs import AllowHosts, Trial
+from tiltyard_specs import Trial
 from tiltyard_specs.errors import UnavailableError
 
 
@@ -21,20 +21,7 @@ def require_supported(trial: Trial) -> None:
 
 
 def _unsupported(trial: Trial) -> Iterator[str]:
-    spec = trial.spec
-    if isinstance(spec.network, AllowHosts):
-        yield "network.allow (single hosts beside the model)"
-    if spec.gateway.prompt_cache == "off":
-        yield "gateway.prompt_cache: off"
-    if spec.gateway.nonce:
-        yield "gateway.nonce"
-    for name in ("usd", "tokens"):
-        if getattr(spec.limits, name) is not None:
-            yield f"limits.{name} (the spend of one run)"
-    for arm in spec.arms:
+    for arm in trial.spec.arms:
         for agent in trial.agents:
-            effective = agent.under(arm)
-            if effective.auth == "passthrough":
+            if agent.under(arm).auth == "passthrough":
                 yield f"auth: passthrough (agent {agent.name}, arm {arm.name})"
-            if effective.rewrite:
-                yield f"rewrite (agent {agent.name}, arm {arm.name})"

@@ -19,7 +19,7 @@ from tiltyard_cluster.node import LocalNode
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_cluster.publish import Publisher
-from tiltyard_cluster.readiness import require_ready
+from tiltyard_cluster.readiness import require_budget, require_ready
 from tiltyard_cluster.reading import read_attempts
 from tiltyard_cluster.recovery import recover
 from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed, without_failed
@@ -157,6 +157,7 @@ class _Start:
         options = self._options
         require_results_folder(self._out)
         require_ready(self._trial, options.environ, model_script=options.script)
+        require_budget(self._trial, options)
         for warning in warnings(self._trial, scripted=options.script is not None):
             options.listen(Note(f"warning: {warning}", warning=True))
         with ExitStack() as stack:
@@ -171,7 +172,10 @@ class _Start:
             before = self._before(resolved, publisher)
             self._options.listen(self._planned(resolved.plan, before))
             if before.left and not self._budget_spent():
-                node = LocalNode(client, self._trial, resolved, self._out / STAGING, publisher, self._options)
+                node = LocalNode(
+                    client, self._trial, resolved, self._out / STAGING, publisher, self._options,
+                    spent=self._spending.total,
+                )  # fmt: skip
                 self._run_on(node, before.left)
             after = progress(resolved.plan, publisher)
             return self._result(resolved.plan, after)
@@ -208,7 +212,7 @@ class _Start:
     def _enough(self, record: RunRecord) -> bool:
         """Count an attempt; whether the budget is spent with it."""
         with self._counting:
-            self._spending.add(record)
+            self._spending.end(record)
             return self._budget_spent() is not None
 
     def _budget_spent(self) -> str | None:

@@ -22,6 +22,7 @@ from tiltyard_runner.metering import Metering
 from tiltyard_runner.recording import Ran, build_record
 from tiltyard_runner.result_file import take_result_file
 from tiltyard_runner.setup import run_setup
+from tiltyard_runner.slot import GATEWAY_URL
 from tiltyard_runner.verdict import Facts, decide
 from tiltyard_specs.answer_key import SlowPatternError, score_answer
 from tiltyard_specs.outcomes import Outcome
@@ -46,6 +47,13 @@ def execute(job: Job, attempt: int, place: Place, folder: Path) -> RunRecord:
     """
     life = _Attempt(job, attempt, place, folder)
     return life.run()
+
+
+_PROXY = {
+    name: value
+    for upper, value in (("HTTPS_PROXY", GATEWAY_URL), ("NO_PROXY", "127.0.0.1,localhost"))
+    for name in (upper, upper.lower())
+}
 
 
 class _Attempt:
@@ -113,9 +121,9 @@ class _Attempt:
             network=place.slot.network(),
         )
 
-    @staticmethod
-    def _env(launch: Launch) -> Mapping[str, str]:
-        return {"HOME": HOME, "TMPDIR": "/tmp", "TERM": "dumb", **launch.env}  # noqa: S108
+    def _env(self, launch: Launch) -> Mapping[str, str]:
+        proxy = _PROXY if self._job.meter.proxied else {}
+        return {"HOME": HOME, "TMPDIR": "/tmp", "TERM": "dumb", **proxy, **launch.env}  # noqa: S108
 
     def _agent(self, container: Container, launch: Launch) -> AgentEnd:
         job = self._job

@@ -57,6 +57,8 @@ class MeterRules:
     auth: Auth = "placebo"
     prompt_cache: Literal["keep", "off"] = "keep"
     nonce: bool = False
+    proxied: bool = False
+    """Whether single hosts are allowed, through the meter as a proxy."""
 
 
 @dataclass(frozen=True, slots=True)

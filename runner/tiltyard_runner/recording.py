@@ -123,7 +123,14 @@ def _metered(meter: RunMeter | None) -> Spend | None:
     if meter is None or not meter.calls:
         return None
     billable = [call for call in meter.calls if call.outcome not in {"free", "refused"}]
-    return Spend(usage=meter.usage, cost_usd=meter.cost_usd, calls=len(billable))
+    return Spend(
+        usage=meter.usage,
+        cost_usd=meter.cost_usd,
+        calls=len(billable),
+        charged_usd=meter.charged_usd,
+        charged_tokens=meter.charged_tokens,
+        held_seconds=meter.held_seconds or None,
+    )
 
 
 def _reported(result: AgentResult) -> Spend | None:

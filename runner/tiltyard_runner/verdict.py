@@ -9,6 +9,8 @@ from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import Score, VerifyResult
 
+BUDGET_SPENT = "the trial's budget is spent: what is left of it does not cover the next call"
+"""Reason of an attempt that the meter cut short."""
 _FILE_TOO_BIG = 128 + 25
 """Ended by SIGXFSZ."""
 
@@ -49,7 +51,7 @@ def _void(facts: Facts) -> tuple[Outcome, str] | None:
     if facts.end.broken:
         return Outcome.INFRA, facts.end.broken
     if facts.meter.stopped_by == "trial budget":
-        return Outcome.CANCELLED, "the trial's budget is spent"
+        return Outcome.CANCELLED, BUDGET_SPENT
     if facts.meter.stopped_by == "unpriced":
         return Outcome.CANCELLED, "a limit in USD cannot be kept: the model has no row in prices"
     error, failure = facts.result.error, facts.meter.provider_failure

@@ -60,6 +60,12 @@ class Spend(RecordModel):
     """US dollars; null when unknown, which is not 0."""
     calls: int | None = None
     """Model calls; null when unknown."""
+    charged_usd: Finite | None = None
+    """What a budget in US dollars was charged: the worst case stands in for usage that is unknown."""
+    charged_tokens: int | None = None
+    """What a budget in tokens was charged, likewise."""
+    held_seconds: Finite | None = None
+    """How long calls were held back because a provider was overloaded."""
 
 
 class Delivery(RecordModel):

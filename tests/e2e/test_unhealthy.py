@@ -130,25 +130,26 @@ def test_broken_commands_raise_an_alarm(world: Any) -> None:
 
 
 def test_nothing_begins_once_the_budget_is_spent(world: Any, call_model: str) -> None:
-    """Started again it stays so: the spend of earlier starts counts, and more budget lets it go on."""
+    """A call's worst case must fit. Started again it stays so, and more budget lets it go on."""
     spec = {
         **SPEC,
         "defaults": {"reps": 4, "timeout": 60, "parallel": 1},
         "arms": [{"name": "plain"}],
         "agents": [{"name": "asks", "kind": "text", "model": "m", "command": call_model}],
-        "budget": {"tokens": 150},
+        "budget": {"tokens": 1300},
     }
     world.write(spec, "costly.yaml")
     starts = [world("run", "costly.yaml", "--model-script", "script.yaml") for _ in range(2)]
     report = world("report", "costly-results")
-    world.write({**spec, "budget": {"tokens": 1000}}, "costly.yaml")
+    world.write({**spec, "budget": {"tokens": 9000}}, "costly.yaml")
     enough = world("run", "costly.yaml", "--model-script", "script.yaml")
 
     for done in starts:
         assert done.code == 3
         assert "2 of 4 runs recorded in costly-results: 2 passed" in done.out
         assert (
-            "the budget is spent: 220 tokens of the budget of 150. "
+            "the budget is spent: 220 tokens of the budget of 1300, "
+            "and what is left does not cover the next call. "
             "To go on: raise `budget` in costly.yaml, "
             "then tiltyard run costly.yaml --model-script script.yaml" in done.out
         )

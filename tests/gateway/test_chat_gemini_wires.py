@@ -133,7 +133,7 @@ def test_inquiry_of_chat() -> None:
 
 
 @pytest.mark.parametrize("snake", [False, True])
-def test_inquiry_of_gemini_in_either_spelling(snake: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_inquiry_of_gemini_in_either_spelling(snake: bool) -> None:
     functions = [{"name": "read_file"}]
     tools = [{"function_declarations" if snake else "functionDeclarations": functions}, {"googleSearch": {}}]
     settings = (

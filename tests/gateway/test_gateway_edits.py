@@ -64,7 +64,7 @@ def test_chat_streams_always_report_usage_and_agents_see_what_they_asked_for(
     begin: Begin,
     gateway: GatewayProcess,
     provider: Provider,
-    asked: bool,  # noqa: FBT001 - a parameter of the test
+    asked: bool,
 ) -> None:
     agent = begin()
     provider.behaviour = answer_with(CHAT_STREAM)

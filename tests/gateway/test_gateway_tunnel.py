@@ -198,7 +198,7 @@ def test_everything_else_is_refused_and_recorded(
         ("[::1]:443", False),
     ],
 )
-def test_names_are_exact_and_providers_stay_behind_the_meter(target: str, passes: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_names_are_exact_and_providers_stay_behind_the_meter(target: str, passes: bool) -> None:
     found = gate(
         ("pypi.example", "git.example:22", "LLM.example"), ["https://llm.example/v1", "unix:///a.sock/v1"]
     )

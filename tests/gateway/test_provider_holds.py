@@ -30,7 +30,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
         (200, None, False),
     ],
 )
-def test_overload_is_told_by_status_and_by_words(status: int, text: str | None, expected: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_overload_is_told_by_status_and_by_words(status: int, text: str | None, expected: bool) -> None:
     assert is_overload(status, text) is expected
 
 

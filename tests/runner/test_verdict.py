@@ -10,7 +10,7 @@ from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentError, AgentResult
 from tiltyard_runner.grading.grade import Grade
 from tiltyard_runner.meter_facts import MeterFacts
-from tiltyard_runner.verdict import Facts, decide
+from tiltyard_runner.verdict import BUDGET_SPENT, Facts, decide
 from tiltyard_specs.calls import Call
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import Score, VerifyResult
@@ -47,7 +47,7 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
     (
         {"meter": replace(GOOD.meter, stopped_by="trial budget")},
         Outcome.CANCELLED,
-        "the trial's budget is spent",
+        BUDGET_SPENT,
     ),
     (
         {"result": _error("api_error", 529), "meter": MeterFacts(answered=3, last_status=529)},

@@ -33,7 +33,7 @@ def test_whether_an_agent_may_edit_in_an_arm(
     write: Write,
     agent: str,
     arm: str,
-    edits: bool,  # noqa: FBT001  (a parameter of a test)
+    edits: bool,
 ) -> None:
     assert running(write, agent, arm).edits is edits
 

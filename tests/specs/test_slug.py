@@ -84,5 +84,5 @@ def test_a_name_never_takes_the_folder_that_another_got(name: str) -> None:
         ("日本", "中国", False),
     ],
 )
-def test_names_too_alike_fold_to_the_same(left: str, right: str, alike: bool) -> None:  # noqa: FBT001  (a table's column)
+def test_names_too_alike_fold_to_the_same(left: str, right: str, alike: bool) -> None:
     assert (fold(left) == fold(right)) == alike

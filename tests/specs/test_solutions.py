@@ -106,5 +106,5 @@ def test_of_a_question_with_another_problem_nothing_is_made_up(sentences: Senten
         ("", False),
     ],
 )
-def test_what_a_patch_begins_with(text: str, patch: bool) -> None:  # noqa: FBT001  (a parameter of a test)
+def test_what_a_patch_begins_with(text: str, patch: bool) -> None:
     assert is_patch(text.encode()) is patch

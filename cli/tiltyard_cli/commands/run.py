@@ -31,6 +31,9 @@ def run(  # noqa: PLR0913  # one parameter for each option
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Do runs again that ended without counting, such as infra.")
     ] = False,
+    no_budget: Annotated[
+        bool, typer.Option("--no-budget", help="Run paid models though the spec has no budget.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")] = False,
 ) -> None:
     """Run a trial; started again, it goes on where it stopped.
@@ -47,7 +50,9 @@ def run(  # noqa: PLR0913  # one parameter for each option
     from tiltyard_cluster.resolve import default_out  # noqa: PLC0415
 
     folder = out or default_out(spec)
-    options = RunOptions(retry_failed=retry_failed, model_script=model_script, parallel=parallel)
+    options = RunOptions(
+        retry_failed=retry_failed, model_script=model_script, parallel=parallel, no_budget=no_budget
+    )
     if dry_run:
         warn(trial, scripted=model_script is not None)
         _show(preview_trial(trial, folder, options), folder)
