@@ -132,12 +132,13 @@ def test_a_careless_spec_is_warned_of(tiltyard: Command, spec: Spec) -> None:
 
 def test_a_setting_that_cannot_be_enforced(tiltyard: Command, spec: Spec) -> None:
     """Refused, since a limit that is silently ignored costs money."""
-    path = spec(("defaults:", "gateway: {nonce: true}\ndefaults:"))
+    path = spec(("kind: text", "auth: passthrough, kind: text"))
     done = tiltyard("run", path.name, **NOWHERE)
 
     assert done.code == ExitCode.UNAVAILABLE
     assert done.err == (
-        "tiltyard: trial.yaml: this version of Tiltyard does not enforce gateway.nonce; "
+        "tiltyard: trial.yaml: this version of Tiltyard does not enforce auth: passthrough (agent probe, "
+        "arm plain); auth: passthrough (agent probe, arm docs); "
         "remove the setting to run without it\n"
     )
 
