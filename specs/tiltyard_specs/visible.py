@@ -16,7 +16,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
     Args:
         text: Any text, well-formed or not.
-        one_line: Turn line ends and tabs into spaces, for a sentence or a table cell; otherwise they are escaped.
+        one_line: Turn line ends and tabs into spaces, as for a table cell; otherwise they are escaped.
 
     Returns:
         Text that can always be encoded and holds no control character, not even a newline.
