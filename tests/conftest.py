@@ -21,6 +21,8 @@ MODEL_SCRIPT = """
 conversations:
   - when: {prompt: six by seven}
     turns: [{text: "It is 42.", usage: {input: 100, output: 10}}]
+  - when: {prompt: never ends}
+    turns: [{text: "So far so good, and then", hang: true, usage: {input: 100, output: 10}}]
 """
 PRICES = {"model-a": {"input": 1, "output": 10}}
 PlaceMaker = Callable[..., AbstractContextManager[Place]]

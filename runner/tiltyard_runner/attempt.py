@@ -9,6 +9,7 @@ from secrets import token_hex
 
 import docker.errors
 import requests
+from pydantic import ValidationError
 
 from tiltyard_gateway.config import RunMeter, RunTicket
 from tiltyard_runner.agent_process import AgentEnd, ExecProcess, MainProcess, Watch, output_files
@@ -49,6 +50,8 @@ def execute(job: Job, attempt: int, place: Place, folder: Path) -> RunRecord:
     return life.run()
 
 
+_REASON = 500
+"""Characters of a reason."""
 _PROXY = {
     name: value
     for upper, value in (("HTTPS_PROXY", GATEWAY_URL), ("NO_PROXY", "127.0.0.1,localhost"))
@@ -72,6 +75,9 @@ class _Attempt:
         try:
             (self._folder / "prompt.txt").write_text(self._job.task.prompt, encoding="utf-8")
             return self._record(self._through_the_container())
+        except (ValidationError, RecursionError, UnicodeError) as error:
+            # What an agent printed must never end a trial; nor may it excuse the run.
+            return self._lost(Outcome.NO_ANSWER, f"what the agent left cannot be recorded: {error}"[:_REASON])
         except SetupError as error:
             outcome = Outcome.CANCELLED if self._place.stop.is_set() else Outcome.SETUP_FAILED
             return self._lost(outcome, str(error))

@@ -1,19 +1,20 @@
 """Builds the record that an attempt leaves."""
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from tiltyard_gateway.config import RunMeter
 from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentResult
 from tiltyard_runner.grading.grade import Grade
 from tiltyard_runner.job import Job
+from tiltyard_runner.recorded_calls import recorded_calls
 from tiltyard_runner.tool_use import used_tool
 from tiltyard_specs.answer_key import SlowPatternError
 from tiltyard_specs.outcomes import Outcome
-from tiltyard_specs.record import AgentErrorFact, Delivery, Policy, RunRecord, Score, Spend, ToolCall
+from tiltyard_specs.record import AgentErrorFact, Delivery, Policy, RunRecord, Score, Spend
+from tiltyard_specs.usage import Usage
+from tiltyard_specs.visible import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,6 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
     result = ran.result if ran else AgentResult()
     metered = _metered(ran.meter if ran else meter)
     reported = _reported(result)
-    counted = metered if metered and metered.usage else reported
     end = ran.end if ran else None
     found = ran.grade if ran else Grade()
     return RunRecord(
@@ -72,15 +72,15 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         rep=identity.rep,
         attempt=attempt,
         outcome=outcome,
-        reason=reason,
+        reason=None if reason is None else visible(reason, one_line=True),
         answer=result.answer,
         score=score,
         verify=found.verify,
-        usage=counted.usage if counted else None,
+        usage=_counted(metered, reported),
         metered=metered,
         reported=reported,
         delivered=_delivery(job, missing) if ran else None,
-        tool_calls=tuple(ToolCall(name=call.name, input=_plain(call.input)) for call in result.tool_calls),
+        tool_calls=recorded_calls(result.tool_calls),
         turns=_turns(result, metered),
         seconds=round(end.seconds, 3) if end else seconds,
         started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -89,7 +89,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         versions=dict(job.versions),
         position=identity.position,
         block=identity.block,
-        model=result.model or task.model,
+        model=visible(result.model, one_line=True) if result.model else task.model,
         effort=job.effort,
         kind=job.kind,
         edits=task.edits,
@@ -102,6 +102,13 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         agent_error=_error(result),
         warnings=_warnings(ran),
     )
+
+
+def _counted(metered: Spend | None, reported: Spend | None) -> Usage | None:
+    """The usage that statistics take: the metered one where there is one, and none that is known in part."""
+    if metered is None or (metered.usage is None and not metered.incomplete):
+        return reported.usage if reported else None
+    return None if metered.incomplete else metered.usage
 
 
 def _used(job: Job, result: AgentResult) -> bool | None:
@@ -125,8 +132,9 @@ def _metered(meter: RunMeter | None) -> Spend | None:
     billable = [call for call in meter.calls if call.outcome not in {"free", "refused"}]
     return Spend(
         usage=meter.usage,
-        cost_usd=meter.cost_usd,
+        cost_usd=None if meter.incomplete else meter.cost_usd,
         calls=len(billable),
+        incomplete=meter.incomplete or None,
         charged_usd=meter.charged_usd,
         charged_tokens=meter.charged_tokens,
         held_seconds=meter.held_seconds or None,
@@ -152,7 +160,7 @@ def _error(result: AgentResult) -> AgentErrorFact | None:
     if error is None:
         return None
     return AgentErrorFact.model_validate(
-        {"class": error.kind, "status": error.status, "message": error.message}
+        {"class": error.kind, "status": error.status, "message": visible(error.message)}
     )
 
 
@@ -172,9 +180,4 @@ def _warnings(ran: Ran | None) -> tuple[str, ...]:
         warnings.append(f"{ran.meter.unrecorded} refused or free requests were not recorded one by one")
     if not ran.result.complete:
         warnings.append("the agent's own account of the run is incomplete")
-    return tuple(warnings)
-
-
-def _plain(value: object) -> Any:
-    """A tool call's input in a form that the record can hold."""
-    return value if isinstance(value, dict | list | str) else json.dumps(value)
+    return tuple(visible(warning, one_line=True) for warning in warnings)

@@ -55,11 +55,13 @@ class Spend(RecordModel):
     """Usage and cost from one source: the meter, or the agent's own report."""
 
     usage: Usage | None = None
-    """Tokens; null when unknown."""
+    """Tokens; null when unknown. A lower bound where `incomplete` says so."""
     cost_usd: Finite | None = None
     """US dollars; null when unknown, which is not 0."""
     calls: int | None = None
     """Model calls; null when unknown."""
+    incomplete: int | None = None
+    """Calls that may have been billed and whose usage is not fully known; null when there is none."""
     charged_usd: Finite | None = None
     """What a budget in US dollars was charged: the worst case stands in for usage that is unknown."""
     charged_tokens: int | None = None
@@ -170,7 +172,7 @@ class RunRecord(RecordModel):
     verify: VerifyResult | None = None
     """Result of the verify command; null when not run."""
     usage: Usage | None = None
-    """Tokens: the metered ones where there are any, else the reported ones."""
+    """Tokens: the metered ones where there are any, else the reported ones; null when known only in part."""
     metered: Spend | None = None
     """As the gateway metered it."""
     reported: Spend | None = None

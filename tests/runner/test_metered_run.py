@@ -96,3 +96,26 @@ def test_what_was_spent_stands_in_the_record_of_every_end(bench: Any) -> None:
 
 def _calls(result: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.text("calls.jsonl").splitlines()]
+
+
+def test_a_run_with_a_call_that_is_known_in_part_has_no_usage(bench: Any) -> None:
+    """What is known stands under `metered` as a lower bound, beside what the budget is charged."""
+    script = f"""{CALL}
+import http.client
+print(ask(os.environ["ANTHROPIC_API_KEY"]))
+connection = http.client.HTTPConnection("127.0.0.1", 8484)
+body = {{"model": "model-a", "max_tokens": 50, "stream": True,
+        "messages": [{{"role": "user", "content": "Say something that never ends."}}]}}
+connection.request("POST", "/v1/messages", json.dumps(body), {{"x-api-key": os.environ["ANTHROPIC_API_KEY"]}})
+connection.getresponse().read(30)
+connection.close()
+"""
+    record = bench.python(script, edits=False, key=Key(expect=("42",))).record
+
+    assert record.outcome is Outcome.PASSED, record.reason
+    assert record.usage is None
+    assert record.metered.incomplete == 1
+    assert record.metered.cost_usd is None
+    assert record.metered.usage.input >= 100
+    assert record.metered.charged_usd > 200e-6
+    assert any("not fully known" in warning for warning in record.warnings)

@@ -138,7 +138,7 @@ class _Session:
             raise GradingError("comparing the trees left no patch in the pristine container")
         touched = [str(name) for name in found["touched"]]
         protected = pathspec.GitIgnoreSpec.from_lines(self._job.key.protect)
-        tampered = [name for name in [*touched, *found["ignored"]] if protected.match_file(name)]
+        tampered = [name for name in [*touched, *found["ignored"]] if protected.match_file(_one_line(name))]
         fact = PatchFact(
             files=tuple(_printable(name) for name in touched), bytes=patch.bytes, sha256=patch.sha256
         )
@@ -190,6 +190,11 @@ class _Session:
             seconds=round(end.seconds, 3),
             timed_out=end.timed_out,
         )
+
+
+def _one_line(name: str) -> str:
+    """The path for matching: in the patterns' regular expressions a dot does not match a line break."""
+    return name.replace("\n", "_").replace("\r", "_")
 
 
 def _printable(name: str) -> str:
