@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tiltyard_specs.arms import Arm
 from tiltyard_specs.draft import Draft
+from tiltyard_specs.overlay_checks import check_overlay_content, inside
 from tiltyard_specs.problems import KeyPath
 from tiltyard_specs.questions import Question, Repo
 
@@ -33,38 +34,31 @@ def _files(draft: Draft) -> Iterator[tuple[KeyPath, str]]:
             yield ("questions", i, "solution"), question.solution
 
 
-def _inside(draft: Draft, path: Path) -> bool:
-    return path.resolve().is_relative_to(draft.folder.resolve())
-
-
 def _check_file(draft: Draft, path: KeyPath, name: str) -> None:
     file = draft.folder / name
-    if not _inside(draft, file):
+    if not inside(draft, file):
         draft.report(path, f'"{name}" leads out of the spec\'s folder through a symbolic link')
     elif not file.is_file():
-        what = "is a folder, not a file" if file.is_dir() else "does not exist"
-        draft.report(path, f'the file "{name}" {what}', "paths are relative to the spec file")
+        draft.report(path, f'the file "{name}" {_why_no_file(file)}', "paths are relative to the spec file")
+    elif not os.access(file, os.R_OK):
+        draft.report(path, f'the file "{name}" cannot be read', "change its permissions")
+
+
+def _why_no_file(file: Path) -> str:
+    if file.is_dir():
+        return "is a folder, not a file"
+    return "is no regular file" if file.exists() else "does not exist"
 
 
 def _check_overlay(draft: Draft, path: KeyPath, name: str) -> None:
     folder = draft.folder / name
-    if not _inside(draft, folder):
+    if not inside(draft, folder):
         draft.report(path, f'"{name}" leads out of the spec\'s folder through a symbolic link')
     elif not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else "does not exist"
         draft.report(path, f'the folder "{name}" {what}', "paths are relative to the spec file")
     else:
-        for link in _links(folder):
-            if not _inside(draft, link):
-                shown = link.relative_to(draft.folder).as_posix()
-                draft.report(path, f'"{shown}" leads out of the spec\'s folder through a symbolic link')
-
-
-def _links(folder: Path) -> Iterator[Path]:
-    for parent, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            if (found := Path(parent, name)).is_symlink():
-                yield found
+        check_overlay_content(draft, path, folder)
 
 
 def _check_repo(draft: Draft, path: KeyPath, source: str) -> None:

@@ -49,6 +49,9 @@ def read_source(path: Path) -> Source:
 
 def _read_text(path: Path) -> str:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            # Reading a FIFO would wait for ever.
+            raise SpecError([Problem(str(path), None, "", "is no regular file")])
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         message = "no such file"
