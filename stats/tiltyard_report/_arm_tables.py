@@ -100,7 +100,7 @@ def _relative(
 ) -> list[str]:
     cells = fmt.intervals([item.ratio if item else None for item in comparisons], fmt.factor, "x")
     return [
-        cell if not row.baseline else "1" if measure.interval else "unknown"
+        cell if not row.baseline else "1" if measure.interval and not measure.unknown else "unknown"
         for row, cell, measure in zip(rows, cells, measures, strict=True)
     ]
 
@@ -119,7 +119,11 @@ def _used(row: ArmRow) -> str:
 def _tokens(measures: Sequence[Measure]) -> list[str]:
     intervals = [measure.interval for measure in measures]
     show = fmt.alike(item.estimate / _THOUSAND for item in intervals if item)
-    return fmt.intervals(intervals, lambda value: show(value / _THOUSAND))
+    cells = fmt.intervals(intervals, lambda value: show(value / _THOUSAND))
+    return [
+        _mean(measure, lambda value: show(value / _THOUSAND)) if measure.unknown else cell
+        for cell, measure in zip(cells, measures, strict=True)
+    ]
 
 
 def _seconds(measures: Sequence[Measure]) -> list[str]:
@@ -128,15 +132,19 @@ def _seconds(measures: Sequence[Measure]) -> list[str]:
 
 
 def _mean(measure: Measure, show: fmt.Show) -> str:
-    return show(measure.interval.estimate) if measure.interval else "unknown"
+    """A mean, marked where it leaves runs out."""
+    if measure.interval is None:
+        return "unknown"
+    text, runs = show(measure.interval.estimate), measure.known + measure.unknown
+    return f"{text} (known for {measure.known} of {fmt.plural(runs, 'run')})" if measure.unknown else text
 
 
 def _tokens_column(cells: Sequence[QuestionCell]) -> list[str]:
-    means = [cell.tokens.interval.estimate / _THOUSAND if cell.tokens.interval else None for cell in cells]
-    show = fmt.alike(mean for mean in means if mean)
+    measures = [cell.tokens for cell in cells]
+    show = fmt.alike(item.interval.estimate / _THOUSAND for item in measures if item.interval)
     return [
-        show(mean) if mean is not None else "unknown" if cell.tokens.unknown else fmt.NONE
-        for mean, cell in zip(means, cells, strict=True)
+        _mean(item, lambda value: show(value / _THOUSAND)) if item.known or item.unknown else fmt.NONE
+        for item in measures
     ]
 
 

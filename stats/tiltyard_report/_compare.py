@@ -6,7 +6,7 @@ from math import isnan, nan
 
 from tiltyard_report._measures import Quantity, by_question, counted, tokens, usd
 from tiltyard_report._records import Run
-from tiltyard_report.model import Comparison
+from tiltyard_report.model import Comparison, Gap
 from tiltyard_stats import Decision, cost_ratio_stratified, cost_ratio_test, holm, token_verdict
 from tiltyard_stats.decide import MINIMUM_RUNS, NO_VERDICT
 
@@ -42,13 +42,16 @@ def compare_usd(arm: Sequence[Run], baseline: Sequence[Run], confidence: float) 
 
 
 def _ratio(arm: Sequence[Run], baseline: Sequence[Run], quantity: Quantity, confidence: float) -> Comparison:
+    gaps = (*_gap(arm, quantity), *_gap(baseline, quantity))
     ours, theirs = by_question(arm, quantity), by_question(baseline, quantity)
     common = tuple(sorted(ours.keys() & theirs.keys()))
     pairs = [ours[question] for question in common], [theirs[question] for question in common]
+    # A run of unknown cost is often a dear one, such as one that was cut off, so the others are no sample.
     # A free baseline has no ratio; this happens where every run made no model call.
-    defined = bool(common) and all(sum(cell) > 0 for cell in pairs[1])
+    defined = not gaps and bool(common) and all(sum(cell) > 0 for cell in pairs[1])
     return Comparison(
         ratio=cost_ratio_stratified(*pairs, confidence=confidence) if defined else None,
+        gaps=gaps,
         n_arm=sum(map(len, pairs[0])),
         n_baseline=sum(map(len, pairs[1])),
         questions=common,
@@ -57,6 +60,19 @@ def _ratio(arm: Sequence[Run], baseline: Sequence[Run], quantity: Quantity, conf
         adjusted=nan,
         decision=None,
     )
+
+
+def _gap(runs: Sequence[Run], quantity: Quantity) -> tuple[Gap, ...]:
+    valid = counted(runs)
+    unknown = [run for run in valid if quantity(run) is None]
+    calls = sum(run.spent.open_calls for run in unknown)
+    return (Gap(unknown[0].arm, len(unknown), len(valid), calls),) if unknown else ()
+
+
+def _some_known(comparison: Comparison) -> bool:
+    """Whether tokens are known of any run, if only a part; else nothing was metered or reported."""
+    known = comparison.n_arm + comparison.n_baseline
+    return known > 0 or any(gap.open_calls or gap.unknown < gap.runs for gap in comparison.gaps)
 
 
 def _adjust(comparisons: Mapping[Cell, Comparison]) -> dict[Cell, float]:
@@ -70,7 +86,9 @@ def _testable(comparison: Comparison) -> bool:
 
 
 def _decide(comparison: Comparison, adjusted: float, *, partial: bool) -> Comparison:
-    if comparison.ratio is None:
+    if comparison.gaps and _some_known(comparison):
+        decision = Decision(NO_VERDICT, ("unknown-tokens",))
+    elif comparison.ratio is None:
         decision = Decision(NO_VERDICT, ("unknown-cost",))
     elif partial:
         decision = Decision(NO_VERDICT, ("partial",))

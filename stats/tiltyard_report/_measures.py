@@ -1,13 +1,16 @@
 """Counts and means of some runs, each through the statistics that own the formula."""
 
 from collections.abc import Callable, Iterable, Sequence
-from math import inf
+from dataclasses import replace
+from math import inf, nan
+from typing import TypeVar
 
 from tiltyard_report._records import Run
 from tiltyard_report.model import Measure, Rate, Spend
 from tiltyard_stats import stratified_mean, wilson
 
 Quantity = Callable[[Run], float | None]
+_Number = TypeVar("_Number", int, float)
 
 
 def tokens(run: Run) -> float | None:
@@ -46,13 +49,20 @@ def by_question(runs: Iterable[Run], quantity: Quantity) -> dict[str, list[float
 
 
 def measure(runs: Sequence[Run], quantity: Quantity, confidence: float) -> Measure:
-    """Mean of a quantity over the counted runs, each question weighing the same."""
+    """Mean of a quantity over the counted runs, each question weighing the same.
+
+    Where it is unknown for some runs the mean has no bounds: the known ones are no sample of all.
+    """
     cells = by_question(runs, quantity)
     known = sum(map(len, cells.values()))
     if not cells:
         return Measure(None, 0, len(counted(runs)))
     interval = stratified_mean(list(cells.values()), confidence=confidence, bounds=(0.0, inf))
-    return Measure(interval, known, len(counted(runs)) - known)
+    unknown = len(counted(runs)) - known
+    if unknown:
+        warnings = (*interval.warnings, "missing-runs")
+        interval = replace(interval, low=nan, high=nan, standard_error=nan, df=nan, warnings=warnings)
+    return Measure(interval, known, unknown)
 
 
 def correct(runs: Sequence[Run], confidence: float) -> Rate:
@@ -74,12 +84,22 @@ def rate(successes: int, n: int, confidence: float) -> Rate:
 
 def spend(runs: Sequence[Run]) -> Spend:
     """What some runs cost, as far as known."""
-    known_tokens = [run.tokens for run in runs if run.tokens is not None]
+    open_runs = [run for run in runs if run.spent.open_calls]
     known_usd = [run.usd for run in runs if run.usd is not None]
     return Spend(
         runs=len(runs),
-        tokens=sum(known_tokens),
-        tokens_unknown=len(runs) - len(known_tokens),
+        tokens=sum(run.spent.least_tokens if run.tokens is None else run.tokens for run in runs),
+        tokens_unknown=sum(run.tokens is None for run in runs),
         usd=sum(known_usd),
         usd_unknown=len(runs) - len(known_usd),
+        open_calls=sum(run.spent.open_calls for run in open_runs),
+        open_runs=len(open_runs),
+        most_tokens=_most([run.spent.most_tokens if run.tokens is None else run.tokens for run in runs]),
+        most_usd=_most([run.spent.most_usd if run.usd is None else run.usd for run in runs]),
     )
+
+
+def _most(bounds: Sequence[_Number | None]) -> _Number | None:
+    """The sum of upper bounds; none where one is missing."""
+    known = [bound for bound in bounds if bound is not None]
+    return sum(known) if len(known) == len(bounds) else None

@@ -67,7 +67,10 @@ def _sources(runs: Sequence[Run]) -> Iterable[str]:
     unknown = sum(run.tokens is None for run in valid)
     if unknown:
         which = f"{unknown} of {fmt.plural(len(valid), 'counted run')}"
-        yield f"Tokens are unknown for {which}; they are left out, not taken as 0."
+        yield (
+            f"Tokens are not fully known for {which}; they are not taken as 0, "
+            "and a comparison with them gets no ratio and no verdict."
+        )
     reported = sum(run.tokens is not None and not run.metered for run in valid)
     if reported:
         which = fmt.plural(reported, "run")
@@ -78,7 +81,7 @@ def _left_out(agents: Sequence[AgentReport]) -> Iterable[str]:
     for agent in agents:
         for row in agent.arms:
             comparison = row.relative_tokens
-            if comparison and comparison.left_out:
+            if comparison and comparison.ratio and comparison.left_out:
                 names = ", ".join(comparison.left_out)
                 yield f"{agent.agent}, {row.arm}: {names} on one side only: in the means, not in the ratio."
             if comparison and comparison.ratio and "pooled-variance" in comparison.ratio.warnings:

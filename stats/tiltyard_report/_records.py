@@ -14,6 +14,20 @@ from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RECORD_VERSION
 from tiltyard_specs.usage import Usage
+from tiltyard_specs.visible import visible
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The bounds of what a run used, where its tokens or cost are not fully known."""
+
+    least_tokens: int
+    """The tokens that are known; 0 where none are."""
+    open_calls: int
+    """Calls that may have been billed and whose usage is not fully known."""
+    most_tokens: int | None
+    """What the meter charged: the worst case stands for what is not known."""
+    most_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +43,13 @@ class Run:
     outcome: Outcome
     reason: str | None
     tokens: int | None
+    """None also where only a part of them is known."""
     kind: str
     """How the agent's output was read; `oracle` and `nop` audit the questions."""
     metered: bool
     """Whether the tokens come from the meter; else the agent reported them."""
     usd: float | None
+    spent: Spent
     turns: float | None
     seconds: float | None
     used_tool: bool | None
@@ -61,9 +77,10 @@ def read_runs(records: Iterable[Mapping[str, object]]) -> tuple[Run, ...]:
         run = read_run(record, index)
         key = (run.question, run.arm, run.agent, run.rep)
         if key in seen:
+            double = f"question {run.question}, arm {run.arm}, agent {run.agent}, rep {run.rep}"
             raise DataError(
-                f"Records {seen[key]} and {index} are both question {run.question}, arm {run.arm}, "
-                f"agent {run.agent}, rep {run.rep}; keep one record per run."
+                f"Records {seen[key]} and {index} are both {visible(double, one_line=True)}; "
+                "keep one record per run."
             )
         seen[key] = index
         runs.append(run)
@@ -77,6 +94,7 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
     capability, question = source.text_or_none("capability"), source.text("question")
     metered, reported = source.part("metered"), source.part("reported")
     verify = source.part("verify")
+    spent = source.spent(metered)
     return Run(
         question=question if capability is None else f"{capability}+{question}",
         question_id=question,
@@ -85,10 +103,11 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
         rep=source.whole("rep"),
         outcome=source.outcome(),
         reason=source.text_or_none("reason"),
-        tokens=source.tokens(),
+        tokens=None if spent.open_calls else source.usage("usage").total,
         kind=source.text_or_none("kind") or "",
         metered=metered.get("usage") is not None,
-        usd=source.amount("cost_usd", metered or reported),
+        usd=None if spent.open_calls else source.amount("cost_usd", metered or reported),
+        spent=spent,
         turns=source.amount("turns"),
         seconds=source.amount("seconds"),
         used_tool=source.flag("used_tool"),
@@ -109,7 +128,8 @@ class _Source:
         if not isinstance(record, Mapping):
             raise DataError(f"Record {index} is {type(record).__name__}, not an object; it may be truncated.")
         self._record = record
-        self._name = f"Record {index}" + (f" ({record['run_id']})" if record.get("run_id") else "")
+        named = f" ({record['run_id']})" if record.get("run_id") else ""
+        self._name = visible(f"Record {index}{named}", one_line=True)
 
     def check_version(self) -> None:
         version = self.whole("schema_version")
@@ -180,16 +200,25 @@ class _Source:
         except ValueError:
             raise self._error("outcome", value, f"one of {', '.join(Outcome)}") from None
 
-    def tokens(self) -> int | None:
-        usage = self._record.get("usage")
-        if usage is None:
-            return None
+    def usage(self, key: str, part: Mapping[str, object] | None = None) -> Usage:
+        usage = (self._record if part is None else part).get("usage")
         try:
-            return Usage.model_validate(usage).total
+            return Usage() if usage is None else Usage.model_validate(usage)
         except ValidationError as error:
             first = error.errors()[0]
-            key = ".".join(["usage", *map(str, first["loc"])])
-            raise self._error(key, first["input"], "token counts in canonical form") from None
+            path = ".".join([key, *map(str, first["loc"])])
+            raise self._error(path, first["input"], "token counts in canonical form") from None
+
+    def spent(self, metered: Mapping[str, object]) -> Spent:
+        known = self.usage("usage") if metered.get("usage") is None else self.usage("metered.usage", metered)
+        parts = (known.input, known.cache_read, known.cache_write, known.output)
+        return Spent(
+            least_tokens=sum(part or 0 for part in parts),
+            open_calls=self.whole_or_none("incomplete", metered) or 0,
+            # A charge of 0 for calls that may have been billed means that no price is known.
+            most_tokens=self.whole_or_none("charged_tokens", metered) or None,
+            most_usd=self.amount("charged_usd", metered) or None,
+        )
 
     def _error(self, key: str, value: object, rule: str) -> DataError:
         return DataError(f"{self._name}: {key} is {str(value)[:80]!r}, it must be {rule}.")

@@ -8,6 +8,7 @@ from tiltyard_report._compare import Cell
 from tiltyard_report._receipt import Facts
 from tiltyard_report._records import Run
 from tiltyard_specs.errors import DataError
+from tiltyard_specs.visible import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,8 @@ def _known(kind: str, wanted: Sequence[str], present: set[str]) -> None:
         if name not in present:
             near = get_close_matches(name, present, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise DataError(f"No record has {kind} {name!r}; there are: {', '.join(sorted(present))}.{hint}")
+            there = visible(", ".join(sorted(present)), one_line=True)
+            raise DataError(f"No record has {kind} {name!r}; there are: {there}.{hint}")
 
 
 def choose_baseline(wanted: str | None, runs: Sequence[Run], facts: Facts) -> str | None:

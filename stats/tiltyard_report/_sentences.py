@@ -3,7 +3,7 @@
 from tiltyard_report import _format as fmt
 from tiltyard_report._headline import these
 from tiltyard_report._topic import Topic
-from tiltyard_report._verdicts import Compared, comparisons
+from tiltyard_report._verdicts import Compared, comparisons, unknown_tokens
 from tiltyard_report.model import Comparison
 from tiltyard_stats.decide import MINIMUM_RUNS, NO_DIFFERENCE, SETTLED_RUNS
 
@@ -23,7 +23,7 @@ def do_not_claim(topic: Topic) -> tuple[str, ...]:
     lines += [line for item in compared if (line := _refusal(item, topic.baseline or "the baseline"))]
     if compared:
         lines.append("That the arms are equally often right: pass rates stand side by side here, untested.")
-    if not all(row.tokens.interval for row in rows):
+    if any(row.tokens.unknown or not row.tokens.interval for row in rows):
         lines.append("Anything about tokens or cost where they are unknown: unknown is not 0.")
     if topic.facts.scripted:
         lines.append("Anything about a real model: the replies were scripted.")
@@ -43,18 +43,25 @@ def _nothing(topic: Topic) -> str:
 def _refusal(item: Compared, baseline: str) -> str | None:
     comparison, codes = item.comparison, item.codes
     pair = f"{item.row.arm} and {baseline} ({item.agent.agent})"
-    if comparison.ratio is None:
-        return None
-    if item.verdict == NO_DIFFERENCE:
+    why = _no_difference_known(item)
+    if why:
+        return f"A difference in tokens between {pair}, either way: {why}."
+    if comparison.ratio and item.verdict == NO_DIFFERENCE:
         bounds = f"{fmt.factor(comparison.ratio.low)}x to {fmt.factor(comparison.ratio.high)}x"
         return f"That {pair} cost the same: the data are compatible with {bounds}."
-    if "few-runs" in codes:
-        return f"A difference in tokens between {pair}, either way: {_too_few(comparison)}."
-    if "unknown-bound" in codes:
-        why = fmt.unknown_bounds(comparison.ratio)
-        return f"A difference in tokens between {pair}, either way: the uncertainty is not known ({why})."
     if "provisional" in codes:
         return f"That {pair} are settled: under {SETTLED_RUNS} runs a side, a verdict is provisional."
+    return None
+
+
+def _no_difference_known(item: Compared) -> str | None:
+    comparison, codes = item.comparison, item.codes
+    if "unknown-tokens" in codes:
+        return f"{unknown_tokens(comparison)}, and those may be the dear ones"
+    if comparison.ratio and "few-runs" in codes:
+        return _too_few(comparison)
+    if comparison.ratio and "unknown-bound" in codes:
+        return f"the uncertainty is not known ({fmt.unknown_bounds(comparison.ratio)})"
     return None
 
 

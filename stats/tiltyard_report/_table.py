@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from unicodedata import combining, east_asian_width
 
+from tiltyard_specs.visible import visible
+
 WIDTH = 100
 """Columns of a terminal that a table should fit in."""
 
@@ -29,16 +31,21 @@ def aligned(parts: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
 
 def escape(text: str) -> str:
     """Text that cannot break out of its cell or bring markup of its own."""
-    plain = "".join(" " if character.isspace() else character for character in text)
+    plain = text
     for character in "\\|`*[]<":
         plain = plain.replace(character, "\\" + character)
-    return plain
+    return _on_a_line(plain)
 
 
 def code(text: str, limit: int = 120) -> str:
     """Foreign text as inline code, on one line and of bounded length."""
-    plain = " ".join(text.split()).replace("`", "'")
+    plain = " ".join(_on_a_line(text).split()).replace("`", "'")
     return f"`{plain if len(plain) <= limit else plain[: limit - 1] + '…'}`"
+
+
+def _on_a_line(text: str) -> str:
+    """All foreign text comes through here: what a terminal would obey is shown, a line end is a space."""
+    return "".join(" " if char.isspace() else char for char in visible(text, one_line=True))
 
 
 def _parts(columns: Sequence[Sequence[str]]) -> list[list[int]]:

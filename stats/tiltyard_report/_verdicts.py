@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tiltyard_report import _format as fmt
 from tiltyard_report.model import AgentReport, ArmRow, Comparison
 from tiltyard_stats import Decision
 from tiltyard_stats.decide import MINIMUM_RUNS, NO_VERDICT
@@ -11,6 +12,7 @@ WORDS = {
     "few-runs": f"under {MINIMUM_RUNS} runs a side",
     "unknown-bound": "interval not known",
     "unknown-cost": "no tokens to compare",
+    "unknown-tokens": "tokens not fully known",
     "partial": "trial not complete",
     "multiplicity": "after correction",
     "provisional": "provisional",
@@ -34,7 +36,9 @@ class Compared(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Why there is no verdict, in the table's words."""
+        """Why there is no verdict: in the table's words, but for unknown tokens, which are told in full."""
+        if "unknown-tokens" in self.codes:
+            return unknown_tokens(self.comparison)
         return ", ".join(_known(self.codes))
 
 
@@ -46,6 +50,12 @@ def comparisons(agents: Sequence[AgentReport]) -> list[Compared]:
         for row in agent.arms
         if row.relative_tokens
     ]
+
+
+def unknown_tokens(comparison: Comparison) -> str:
+    """Whose tokens are not fully known, or nothing."""
+    sides = [f"{gap.unknown} of {fmt.plural(gap.runs, 'run')} of {gap.arm}" for gap in comparison.gaps]
+    return f"the tokens of {fmt.listed(sides)} are not fully known" if sides else ""
 
 
 def decision(made: Decision) -> str:

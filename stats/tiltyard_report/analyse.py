@@ -203,11 +203,13 @@ def _spread(agent: str, chosen: Selection) -> SpreadRow:
     arms = [by_question(runs, tokens) for (name, _), runs in chosen.cells.items() if name == agent]
     values = [cell for arm in arms for cell in arm.values()]
     fewest = min(sum(map(len, arm.values())) for arm in arms)
+    valid = counted(run for run in chosen.runs if run.agent == agent)
+    unknown = len(valid) - sum(map(len, values))
     if not values:
-        return SpreadRow(agent, fewest, None, None, None)
+        return SpreadRow(agent, fewest, unknown, None, None, None)
     spread = cv(values)
     if not spread.cv > 0:
-        return SpreadRow(agent, fewest, spread, None, None)
+        return SpreadRow(agent, fewest, unknown, spread, None, None)
     cautious = spread.cv * pilot_factor(spread.df)
     needed, careful = (runs_per_arm(value, _EFFECT, power=_POWER) for value in (spread.cv, cautious))
-    return SpreadRow(agent, fewest, spread, needed, careful)
+    return SpreadRow(agent, fewest, unknown, spread, needed, careful)

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._arm_tables import agent_sections, by_question
+from tiltyard_report._spending import spending
 from tiltyard_report._table import code, escape, table
-from tiltyard_report.model import AuditCount, AuditRow, OutcomeRow, Report, Spend, SpreadRow
+from tiltyard_report.model import AuditCount, AuditRow, OutcomeRow, Report, SpreadRow
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_stats import SampleSize
 from tiltyard_stats.decide import MINIMUM_RUNS
@@ -75,7 +76,7 @@ def _outcomes(report: Report) -> str:
         parts.append(f"Excluded, neither a pass nor a failure: {', '.join(excluded)}.")
     if reasons:
         parts += ["Most frequent reasons:", reasons]
-    return "\n\n".join([*parts, "Spend:", _spending(report)])
+    return "\n\n".join([*parts, "Spend:", spending(report)])
 
 
 def _counts(row: OutcomeRow, shown: Sequence[Outcome]) -> list[str]:
@@ -86,37 +87,6 @@ def _counts(row: OutcomeRow, shown: Sequence[Outcome]) -> list[str]:
 def _reasons(row: OutcomeRow) -> Iterable[str]:
     for reason in row.reasons:
         yield f"- {escape(row.arm)}, {reason.outcome}, {reason.count}x: {code(reason.reason)}"
-
-
-def _spending(report: Report) -> str:
-    scripted = report.scripted
-    lines = [f"- All {fmt.plural(report.spend.runs, 'run')}: {_spent(report.spend, scripted)}."]
-    for row in report.outcomes:
-        if row.excluded.runs:
-            excluded = fmt.plural(row.excluded.runs, "excluded run")
-            lines.append(
-                f"- Of that in the {excluded} of {escape(row.arm)}: {_spent(row.excluded, scripted)}."
-            )
-    if report.earlier_attempts.runs:
-        earlier = fmt.plural(report.earlier_attempts.runs, "earlier attempt")
-        lines.append(f"- On top, {earlier} that were retried: {_spent(report.earlier_attempts, scripted)}.")
-    return "\n".join(lines)
-
-
-def _spent(spend: Spend, scripted: bool) -> str:  # noqa: FBT001 - a property of the report
-    word = "scripted tokens" if scripted else "tokens"
-    tokens = _known(spend.tokens, f"{fmt.thousands(spend.tokens)}k {word}", "tokens", spend.tokens_unknown)
-    dollars = fmt.dollars(spend.usd)
-    if scripted:
-        dollars = f"would be {dollars} at the spec's prices (scripted)"
-    return f"{tokens}, {_known(spend.usd, dollars, 'USD', spend.usd_unknown)}"
-
-
-def _known(amount: float, text: str, unit: str, unknown: int) -> str:
-    """A sum, marked where some runs are unknown: then it is a lower bound, and one of 0 says nothing."""
-    if not unknown:
-        return text if amount else f"no {unit}"
-    return f"at least {text} ({unknown} unknown)" if amount else f"{unit} unknown"
 
 
 def _spread(rows: Sequence[SpreadRow]) -> str:
@@ -133,7 +103,13 @@ def _spread(rows: Sequence[SpreadRow]) -> str:
         "runs to see 20%: in each arm, over all questions, to find 20% more tokens with 80% power at 5%.",
         "with a cautious cv: the same, allowing for the cv's own uncertainty.",
     )
-    return f"{table(head, body)}\n\n{_list(why)}"
+    unsure = [
+        f"{row.agent}: without the {fmt.plural(row.unknown, 'run')} whose tokens are not fully known; "
+        "with them the spread may be wider, and more runs needed."
+        for row in known
+        if row.unknown
+    ]
+    return f"{table(head, body)}\n\n{_list([*why, *unsure])}"
 
 
 def _runs_needed(size: SampleSize | None) -> str:

@@ -28,9 +28,21 @@ class Measure:
     """A mean over the counted runs of which the value is known."""
 
     interval: Interval | None
-    """None when no run has a known value."""
+    """None when no run has a known value. Its bounds are unknown too where that of some run is."""
     known: int
     unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Counted runs of an arm whose cost is not fully known."""
+
+    arm: str
+    unknown: int
+    runs: int
+    """Of so many counted ones."""
+    open_calls: int
+    """Calls in them that may have been billed and whose usage is not fully known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,9 @@ class Comparison:
     """Relative cost of an arm against the baseline."""
 
     ratio: Interval | None
-    """None when a side has no known cost in any common question."""
+    """None when the cost of any counted run is not fully known, or the sides have no common question."""
+    gaps: tuple[Gap, ...]
+    """The sides with such runs. They are not missing by chance, so the others support no ratio."""
     n_arm: int
     n_baseline: int
     questions: tuple[str, ...]
@@ -81,6 +95,8 @@ class SpreadRow:
     agent: str
     runs: int
     """Runs with known tokens in the arm that has the fewest."""
+    unknown: int
+    """Counted runs whose tokens are not fully known; the spread leaves them out."""
     spread: Spread | None
     needed: SampleSize | None
     cautious: SampleSize | None
@@ -137,9 +153,18 @@ class Spend:
 
     runs: int
     tokens: int
+    """A lower bound where `tokens_unknown` is not 0."""
     tokens_unknown: int
     usd: float
+    """A lower bound where `usd_unknown` is not 0."""
     usd_unknown: int
+    open_calls: int
+    """Calls that may have been billed and whose usage is not fully known."""
+    open_runs: int
+    """Runs with such calls."""
+    most_tokens: int | None
+    """An upper bound, the worst case standing for what is not known; None where there is none."""
+    most_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,12 @@ def record(
     return base | changes
 
 
+def cut(record: Record, calls: int, charged_usd: float | None) -> Record:
+    """The record of a run of which some calls have no full usage: the meter knows only a part."""
+    metered = record["metered"] | {"cost_usd": None, "incomplete": calls, "charged_usd": charged_usd}
+    return record | {"usage": None, "metered": metered | {"charged_tokens": 90_000}}
+
+
 def usage_of(tokens: int) -> Record:
     """A canonical usage that sums to `tokens`."""
     return {

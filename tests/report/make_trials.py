@@ -109,9 +109,9 @@ def one_arm() -> Arguments:
 
 
 def reported_tokens() -> Arguments:
-    """Reported tokens, some unknown; a question that one side lacks; a lone run that borrows spread."""
+    """Reported tokens, no cost; a question that one side lacks; a lone run that borrows spread."""
     rows = [
-        *make.series("inherit", "plain", "claude", [20_000, 21_000, 23_000, None]),
+        *make.series("inherit", "plain", "claude", [20_000, 21_000, 23_000, 24_000]),
         *make.series("inherit", "docs", "claude", [24_000, 26_000, 25_000, 27_000]),
         *make.series("fix-range", "plain", "claude", [40_000]),
         *make.series("fix-range", "docs", "claude", [41_000, 43_000]),
@@ -120,6 +120,34 @@ def reported_tokens() -> Arguments:
     for row in rows:
         row |= {"metered": None, "reported": {"usage": row["usage"], "cost_usd": None}}
     return {"records": rows, "baseline": "plain"}
+
+
+def cut_off() -> Arguments:
+    """An arm that hangs, so that its last calls are not fully known; another in which two runs do."""
+    ends = {"outcome": "timeout", "reason": "15m", "seconds": 900.0}
+    base = [20_000, 22_000, 25_000, 19_000]
+    records = []
+    for question in ("inherit", "fix-range"):
+        records += make.series(question, "plain", "codex", base)
+        hung = make.series(question, "hang", "codex", [value // 2 for value in base], **ends)
+        records += [make.cut(record, 5, 0.25) for record in hung]
+        some = make.series(question, "map", "codex", [value // 2 for value in base])
+        records += [*some[:3], make.cut(some[3] | ends, 1, 0.25)]
+    return {"records": records, "baseline": "plain"}
+
+
+def hostile() -> Arguments:
+    """Names, reasons and warnings that a terminal would obey, or that break out of a cell."""
+    bad = "\x1b[2J\x07\x9b31m\u202e\u2066\n| x"
+    changes = {"outcome": "failed", "reason": f"r{bad}", "warnings": [f"w{bad}"], "model": f"m{bad}"}
+    records = [*make.series(f"q{bad}", f"a{bad}", f"g{bad}", [20_000, 22_000], **changes)]
+    records += make.series(f"other{bad}", f"b{bad}", f"g{bad}", [20_000, None], **changes)
+    records[0] |= {"versions": {f"v{bad}": f"1{bad}"}, "images": {f"i{bad}": f"x{bad}"}, "run_id": bad}
+    records[1] |= {"versions": {f"v{bad}": f"2{bad}"}, "images": {f"i{bad}": f"y{bad}"}}
+    records += _reference(f"audit{bad}", oracle=("failed", "infra"), nop=("passed", "failed"))
+    records[-4] |= {"reason": f"because{bad}"}
+    policy = {"network": {"allow": [f"host{bad}"]}}
+    return {"records": records, "receipt": receipt(trial=f"t{bad}", policy=policy), "baseline": f"a{bad}"}
 
 
 def empty() -> Arguments:
@@ -223,6 +251,8 @@ ALL: dict[str, Callable[[], Arguments]] = {
         audit_alone,
         many_arms,
         broken,
+        cut_off,
+        hostile,
         empty,
     )
 }

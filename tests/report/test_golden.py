@@ -26,6 +26,8 @@ NAMES = (
     "audit_alone",
     "many_arms",
     "broken",
+    "cut_off",
+    "hostile",
     "empty",
 )
 
