@@ -7,6 +7,10 @@ from typing import Any
 
 from tiltyard_specs.problems import KeyPath, Problem, SpecError, dotted
 
+MAX_DEPTH = 64
+"""Levels of keys and lists in a file: what reads, checks and writes them goes down by recursion."""
+TOO_DEEP = f"is nested more than {MAX_DEPTH} levels deep"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

@@ -6,9 +6,10 @@ valid by then, notes where each key stands.
 
 import re
 import tomllib
+from typing import Any
 
 from tiltyard_specs.problems import KeyPath, Problem, SpecError
-from tiltyard_specs.source import Source
+from tiltyard_specs.source import MAX_DEPTH, TOO_DEEP, Source
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
@@ -28,7 +29,23 @@ def read_toml(file: str, text: str) -> Source:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpecError([_syntax_problem(file, str(error), text)]) from None
+    except RecursionError:
+        raise SpecError([Problem(file, None, "", TOO_DEEP)]) from None
+    if _is_too_deep(data):
+        raise SpecError([Problem(file, None, "", TOO_DEEP)])
     return Source(file, data, text, _Finder(text).find())
+
+
+def _is_too_deep(data: Any) -> bool:
+    level: list[Any] = [data]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            item
+            for value in level
+            if isinstance(value, dict | list)
+            for item in (value.values() if isinstance(value, dict) else value)
+        ]
+    return bool(level)
 
 
 def _syntax_problem(file: str, message: str, text: str) -> Problem:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tiltyard_specs.problems import KeyPath, Problem, SpecError, dotted
-from tiltyard_specs.source import Source
+from tiltyard_specs.source import MAX_DEPTH, TOO_DEEP, Source
 
 _MAX_NODES = 200_000
 _PREFIX = "tag:yaml.org,2002:"
@@ -32,10 +32,24 @@ _RESOLVERS: tuple[tuple[str, str, str], ...] = (
 )
 
 
+class _TooDeepError(Exception):
+    """The text is nested too deep; holds the line."""
+
+
 class _Loader(yaml.SafeLoader):
     """Composes nodes; values are built here and not by PyYAML."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  (PyYAML's own attribute)
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """One node with all that it holds."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH + 1:
+            raise _TooDeepError(self.line + 1)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 for _tag, _pattern, _first in _RESOLVERS:
@@ -50,6 +64,8 @@ def read_yaml(file: str, text: str) -> Source:
         node = _Loader(text).get_single_node()
     except yaml.YAMLError as error:
         raise SpecError([_syntax_problem(file, error)]) from None
+    except _TooDeepError as error:
+        raise SpecError([Problem(file, error.args[0], "", TOO_DEEP)]) from None
     builder = _Builder(file)
     data = None if node is None else builder.build(node, ())
     return Source(file, data, text, builder.lines, tuple(builder.problems))
@@ -78,7 +94,7 @@ class _Builder:
         """The value of a node."""
         self.lines.setdefault(path, node.start_mark.line + 1)
         self._count += 1
-        if id(node) in self._open or self._count > _MAX_NODES:
+        if id(node) in self._open or self._count > _MAX_NODES or len(path) > MAX_DEPTH:
             self._fatal(node, path)
         self._open.add(id(node))
         try:
@@ -142,12 +158,15 @@ class _Builder:
         self.problems.append(Problem(self._file, node.start_mark.line + 1, dotted(path), message, hint))
 
     def _fatal(self, node: yaml.Node, path: KeyPath) -> None:
-        message = (
-            "a YAML alias contains itself"
-            if id(node) in self._open
-            else "too many YAML nodes: are aliases nested?"
-        )
-        raise SpecError([Problem(self._file, node.start_mark.line + 1, dotted(path), message)])
+        line = node.start_mark.line + 1
+        if id(node) in self._open:
+            problem = Problem(self._file, line, dotted(path), "a YAML alias contains itself")
+        elif len(path) > MAX_DEPTH:
+            problem = Problem(self._file, line, "", TOO_DEEP)
+        else:
+            message = "too many YAML nodes: are aliases nested?"
+            problem = Problem(self._file, line, dotted(path), message)
+        raise SpecError([problem])
 
 
 def _int(text: str) -> int:

@@ -93,3 +93,9 @@ def test_the_example_in_the_docs_is_a_script() -> None:
     assert blocks
     for block in blocks:
         parse_script(block, name="docs/model-script.md")
+
+
+def test_a_script_that_is_nested_too_deep_is_told() -> None:
+    tool = "{name: t, input: " + "{a: " * 300 + "1" + "}" * 300 + "}"
+    with pytest.raises(DataError, match=r"^a\.yaml:1: is nested more than 64 levels deep$"):
+        parse_script(f"conversations: [{{turns: [{{tool: {tool}}}]}}]", name="a.yaml")

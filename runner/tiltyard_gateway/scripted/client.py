@@ -1,12 +1,9 @@
 """The scripted model server as a process, for the driver and for tests."""
 
-import shutil
-import tempfile
+import json
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-
-import yaml
 
 from tiltyard_gateway.process import HelperProcess
 from tiltyard_gateway.scripted.loader import load_script
@@ -24,23 +21,18 @@ class ScriptedServer:
 
     def __init__(self, script: Path | Script) -> None:
         self._script = load_script(script) if isinstance(script, Path) else script
-        self._folder: Path | None = None
         self._process: HelperProcess | None = None
 
     def __enter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix="tiltyard-script-"))
-        file = self._folder / "script.yaml"
-        file.write_text(
-            yaml.safe_dump(self._script.model_dump(mode="json", exclude_defaults=True)), encoding="utf-8"
-        )
-        process = HelperProcess(
-            "tiltyard_gateway.scripted", str(file), "--until-stdin-closes", name="the scripted model server"
-        )
-        try:
-            self._process = process.__enter__()
-        finally:
-            # Read by now, or never: nothing is left behind even if this process is killed.
-            shutil.rmtree(self._folder, ignore_errors=True)
+        # Over stdin and not through a file, which would stay behind if this process is killed.
+        line = json.dumps(self._script.model_dump(mode="json", exclude_defaults=True))
+        self._process = HelperProcess(
+            "tiltyard_gateway.scripted",
+            "-",
+            "--until-stdin-closes",
+            name="the scripted model server",
+            first_line=line,
+        ).__enter__()
         return self
 
     def __exit__(

@@ -1,5 +1,6 @@
 """Reads a model script and says in sentences what is wrong with it, all at once."""
 
+import json
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,6 +20,15 @@ def load_script(path: Path) -> Script:
 def parse_script(text: str, *, name: str) -> Script:
     """Read a script from YAML text; `name` stands for the file in messages."""
     return _checked(read_yaml(name, text))
+
+
+def parse_line(line: bytes) -> Script:
+    """Read a script that another process has checked, from one line of JSON."""
+    try:
+        data = json.loads(line)
+    except ValueError as error:
+        raise SpecError([Problem("stdin", None, "", f"is not one line of JSON: {error}")]) from None
+    return _checked(Source("stdin", data))
 
 
 def _checked(source: Source) -> Script:
