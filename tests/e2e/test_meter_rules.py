@@ -31,8 +31,9 @@ proxy = os.environ["HTTPS_PROXY"].removeprefix("http://").split(":")
 for target in sys.argv[1:]:
     with socket.create_connection((proxy[0], int(proxy[1])), timeout=10) as tunnel:
         tunnel.sendall(f"CONNECT {target} HTTP/1.1\\r\\nHost: {target}\\r\\n\\r\\n".encode())
-        status = tunnel.recv(4096).split(b"\\r\\n")[0].decode()
-        print(target.split(":")[0], status.split()[1], tunnel.recv(100).decode() if " 200 " in status else "")
+        answer = b"".join(iter(lambda: tunnel.recv(4096), b"")).decode()
+        head, _, greeting = answer.partition("\\r\\n\\r\\n")
+        print(target.split(":")[0], head.split()[1], greeting if " 200 " in head else "")
 """
 SPEC: dict[str, Any] = {
     "defaults": {"reps": 1, "parallel": 1, "timeout": 60},
