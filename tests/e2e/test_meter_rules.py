@@ -31,8 +31,10 @@ proxy = os.environ["HTTPS_PROXY"].removeprefix("http://").split(":")
 for target in sys.argv[1:]:
     with socket.create_connection((proxy[0], int(proxy[1])), timeout=10) as tunnel:
         tunnel.sendall(f"CONNECT {target} HTTP/1.1\\r\\nHost: {target}\\r\\n\\r\\n".encode())
-        answer = b"".join(iter(lambda: tunnel.recv(4096), b"")).decode()
-        head, _, greeting = answer.partition("\\r\\n\\r\\n")
+        answer = b""
+        while not answer.endswith(b"from the host") and b" 403 " not in answer:
+            answer += tunnel.recv(4096)
+        head, _, greeting = answer.decode().partition("\\r\\n\\r\\n")
         print(target.split(":")[0], head.split()[1], greeting if " 200 " in head else "")
 """
 SPEC: dict[str, Any] = {
