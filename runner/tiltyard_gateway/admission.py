@@ -6,7 +6,6 @@ from typing import NamedTuple
 from aiohttp import web
 
 from tiltyard_gateway.config import Upstream
-from tiltyard_gateway.pending import Pending
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.runs import Run
 from tiltyard_gateway.wires import Match, likely_wire
@@ -71,25 +70,6 @@ def _destination(provider: str, run: Run) -> Destination:
             503, f"the key for the provider {provider} is missing: set {name} where tiltyard runs"
         )
     return Destination(upstream, key)
-
-
-async def read_body(request: web.BaseRequest, limit: int, run: Run, pending: Pending) -> bytes:
-    """The whole request body, which the meter needs to see the model and the tools.
-
-    All bodies of one run that are in memory at once may be twice as large as one: a flood must not fill it.
-    """
-    encoding = request.headers.get("Content-Encoding", "identity").lower()
-    if encoding not in {"identity", "gzip", "deflate"}:
-        raise RefusedError(415, f"a request body in the encoding {encoding[:40]} cannot be read")
-    parts: list[bytes] = []
-    async for chunk in request.content.iter_any():
-        run.take_in(pending, len(chunk))
-        if pending.body_size > limit:
-            raise RefusedError(413, f"the request body is larger than {limit} bytes")
-        if run.body_bytes > 2 * limit:
-            raise RefusedError(413, f"the run's request bodies are together larger than {2 * limit} bytes")
-        parts.append(chunk)
-    return b"".join(parts)
 
 
 def refusal(

@@ -1,12 +1,15 @@
 """A request of an agent, from its arrival at a slot to its settlement."""
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from time import monotonic
 
 from aiohttp import web
 
-from tiltyard_gateway.admission import admit, read_body, refusal
+from tiltyard_gateway.admission import admit, refusal
+from tiltyard_gateway.body import Body, read_body
 from tiltyard_gateway.budget import Budget
 from tiltyard_gateway.config import GatewayConfig, default_upstreams
 from tiltyard_gateway.editing import Edited, edit, edit_free, read_request
@@ -22,6 +25,9 @@ from tiltyard_gateway.worst_case import worst_case
 
 _GREETINGS = frozenset({"/", "/api/hello"})
 """Paths by which CLIs ask whether somebody is there."""
+_FEW_VALUES = 5_000
+_FEW_BYTES = 1024 * 1024
+"""A request within both is understood in some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,8 @@ class Relay:
     connections: Connections
     budget: Budget
     holds: Holds
+    thinker: Executor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    """Reads the requests that take long, so that all others are relayed meanwhile."""
 
     async def handle(self, request: web.BaseRequest, run: Run | None) -> web.StreamResponse:
         """Answer one request of the run that owns the slot; without a run nothing is served or recorded."""
@@ -72,8 +80,9 @@ class Relay:
         self, request: web.BaseRequest, match: Match | None, run: Run, pending: Pending
     ) -> web.StreamResponse:
         found, destination = admit(request, match, run)
-        raw = await read_body(request, self.config.max_body, run, pending)
-        edited = _edit(request, found, run, pending, raw)
+        body = await read_body(request, self.config.max_body, run, pending)
+        edited = await self._understand(request, found, run, pending, body)
+        del body
         passage = Passage(self.holds, destination.upstream.base_url)
         try:
             if pending.worst:
@@ -83,6 +92,15 @@ class Relay:
             return await exchange.run(self.connections, destination, edited)
         finally:
             passage.ended(pending.error)
+
+    async def _understand(
+        self, request: web.BaseRequest, match: Match, run: Run, pending: Pending, body: Body
+    ) -> Edited:
+        async with run.thinking:
+            if body.values <= _FEW_VALUES and len(body.raw) <= _FEW_BYTES:
+                return _edit(request, match, run, pending, body.raw)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self.thinker, _edit, request, match, run, pending, body.raw)
 
 
 async def _wait_for(passage: Passage, pending: Pending) -> None:

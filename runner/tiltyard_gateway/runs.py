@@ -53,6 +53,8 @@ class Run:
         self.unrecorded = 0
         self.body_bytes = 0
         """Of requests in memory."""
+        self.thinking = asyncio.Lock()
+        """One request of a run at a time is understood: a flood of them takes no other run's turn."""
         self._prices = prices
         self._unbilled = 0
         self._next = 1

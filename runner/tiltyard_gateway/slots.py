@@ -35,7 +35,12 @@ class Slot:
         self.folder.mkdir(mode=0o755)
         self.folder.chmod(0o755)
         server = web.Server(
-            self._handle, handler_cancellation=True, access_log=None, lingering_time=2.0, read_bufsize=1048576
+            self._handle,
+            handler_cancellation=True,
+            access_log=None,
+            lingering_time=2.0,
+            read_bufsize=1048576,
+            auto_decompress=False,  # aiohttp would go on with it while it discards the rest of a refused body
         )
         self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()

@@ -5,6 +5,7 @@ import json
 import signal
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 from aiohttp import web
 
@@ -14,6 +15,7 @@ from tiltyard_gateway.scripted import anthropic, gemini, openai_chat, openai_res
 from tiltyard_gateway.scripted.dialect import Dialect, Piece
 from tiltyard_gateway.scripted.player import NoAnswerError, Play, Player
 from tiltyard_gateway.scripted.script import ErrorAnswer, Script, Turn
+from tiltyard_gateway.values import MOST_VALUES, ValueCounter, pieces
 from tiltyard_gateway.wires.base import parse_object
 
 DIALECTS: tuple[Dialect, ...] = (
@@ -22,7 +24,7 @@ DIALECTS: tuple[Dialect, ...] = (
     openai_chat.DIALECT,
     gemini.DIALECT,
 )
-_MAX_BODY = 64 * 1024 * 1024
+_MAX_BODY = 32 * 1024 * 1024
 _CHARACTERS_PER_TOKEN = 4
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -58,8 +60,8 @@ async def serve(script: Script, *, host: str, port: int, until_stdin_closes: boo
 
 def _handler(player: Player, dialect: Dialect) -> _Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
-        asked = dialect.read(request.path, parse_object(await request.read()))
         try:
+            asked = dialect.read(request.path, await _body(request))
             play = player.play(asked, request.headers.get("x-tiltyard-run", ""))
         except NoAnswerError as error:
             return web.json_response(dialect.error(400, str(error)), status=400)
@@ -72,6 +74,18 @@ def _handler(player: Player, dialect: Dialect) -> _Handler:
         return await _whole(request, dialect, play)
 
     return handle
+
+
+async def _body(request: web.Request) -> dict[str, Any]:
+    """What the request says, unless reading it would stop the server for all others."""
+    raw = await request.read()
+    counter = ValueCounter()
+    for piece in pieces(raw):
+        counter.feed(piece)
+        if counter.values > MOST_VALUES:
+            raise web.HTTPRequestEntityTooLarge(MOST_VALUES, counter.values)
+        await asyncio.sleep(0)
+    return parse_object(raw)
 
 
 async def _stream(request: web.Request, dialect: Dialect, play: Play) -> web.StreamResponse:
@@ -117,12 +131,12 @@ async def _whole(request: web.Request, dialect: Dialect, play: Play) -> web.Stre
 
 
 async def _count_tokens(request: web.Request) -> web.Response:
-    asked = anthropic.DIALECT.read(request.path, parse_object(await request.read()))
+    asked = anthropic.DIALECT.read(request.path, await _body(request))
     return web.json_response({"input_tokens": asked.length // _CHARACTERS_PER_TOKEN})
 
 
 async def _count_gemini_tokens(request: web.Request) -> web.Response:
-    asked = gemini.DIALECT.read(request.path, parse_object(await request.read()))
+    asked = gemini.DIALECT.read(request.path, await _body(request))
     return web.json_response({"totalTokens": asked.length // _CHARACTERS_PER_TOKEN})
 
 
