@@ -20,7 +20,7 @@ from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.runs import Run
 from tiltyard_gateway.tunnel import gate, tunnel
 from tiltyard_gateway.upstream import Connections
-from tiltyard_gateway.wires import Match, find_route
+from tiltyard_gateway.wires import Inquiry, Match, find_route
 from tiltyard_gateway.worst_case import worst_case
 
 _GREETINGS = frozenset({"/", "/api/hello"})
@@ -28,6 +28,9 @@ _GREETINGS = frozenset({"/", "/api/hello"})
 _FEW_VALUES = 5_000
 _FEW_BYTES = 1024 * 1024
 """A request within both is understood in some milliseconds."""
+_LONGEST_NAME = 500
+_MOST_TOOLS = 200_000
+"""Names of thousands of tools; providers take some hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,14 @@ def _breaker(request: web.BaseRequest) -> Callable[[], None]:
     return break_off
 
 
+def _check_names(inquiry: Inquiry) -> None:
+    """They stand in the record of each call: without a bound a run of some minutes would fill a disk."""
+    if len(inquiry.role or "") > _LONGEST_NAME:
+        raise RefusedError(400, f"the model's name is longer than {_LONGEST_NAME} characters")
+    if sum(map(len, inquiry.tools)) > _MOST_TOOLS:
+        raise RefusedError(400, f"the tools' names are together longer than {_MOST_TOOLS} characters")
+
+
 def _edit(request: web.BaseRequest, match: Match, run: Run, pending: Pending, raw: bytes) -> Edited:
     wire = match.wire
     path = request.rel_url.raw_path
@@ -129,7 +140,9 @@ def _edit(request: web.BaseRequest, match: Match, run: Run, pending: Pending, ra
         if match.route.kind == "free":
             return edit_free(raw, path, match, run.ticket)
         body = read_request(raw)
-        pending.inquiry = inquiry = wire.inquire(path, body)
+        inquiry = wire.inquire(path, body)
+        _check_names(inquiry)
+        pending.inquiry = inquiry
         if inquiry.refusal:
             raise RefusedError(400, inquiry.refusal)
         pending.edited = edited = edit(raw, body, match, inquiry, run.ticket)

@@ -2,8 +2,10 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from tests.gateway.conftest import Kit, Provider
+import pytest
+from tests.gateway.conftest import Agent, Kit, Provider
 
 from tiltyard_gateway import GatewayConfig, GatewayProcess
 
@@ -29,6 +31,24 @@ def test_bodies_of_one_run_together_are_bounded(
             connection.close()
         kit.wait_until(lambda: len(gateway.calls("0")) == 6)
         assert flood.message().status == 200, "what is over takes no room"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "m" * 20_000_000},
+        {"tools": [{"name": f"{n}" + "t" * 1000, "input_schema": {}} for n in range(1000)]},
+    ],
+)
+def test_names_of_any_length_fill_no_disk(
+    agent: Agent, provider: Provider, kit: type[Kit], calls_path: Path, change: dict[str, Any]
+) -> None:
+    """The names of model and tools are recorded with each call."""
+    answer = agent.ask("POST", "/v1/messages", kit.message_body() | change)
+
+    assert (answer.status, provider.received) == (400, [])
+    assert "longer than" in answer.json["error"]["message"]
+    assert calls_path.stat().st_size < 2000
 
 
 def test_floods_of_refused_requests_fill_no_disk(

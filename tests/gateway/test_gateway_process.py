@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable
@@ -162,17 +163,21 @@ def test_a_folder_of_ones_own_is_made_and_removed(config: GatewayConfig, tmp_pat
     assert tmp_path.exists()
 
 
-def test_folders_of_dead_gateways_are_removed_and_living_ones_kept(gateway: GatewayProcess) -> None:
-    parent = gateway.folder.parent
-    stale = parent / "tiltyard-gw-stale-test"
-    stale.mkdir()
-    (stale / "control.sock").touch()
-    remove_stale_folders(parent, now=time.time())
-    assert stale.exists(), "a folder as young as this may belong to a gateway that is starting"
-    remove_stale_folders(parent, now=time.time() + 3600)
+def test_folders_of_dead_gateways_are_removed_and_living_ones_kept(config: GatewayConfig) -> None:
+    """In a parent of their own: to others' gateways that just start, the time to come would be the end."""
+    with tempfile.TemporaryDirectory(prefix="ty-", dir="/tmp") as name:
+        parent = Path(name)
+        stale = parent / "tiltyard-gw-stale-test"
+        stale.mkdir()
+        (stale / "control.sock").touch()
+        living = config.model_copy(update={"folder": parent / "tiltyard-gw-living"})
+        with GatewayProcess(living) as gateway:
+            remove_stale_folders(parent, now=time.time())
+            assert stale.exists(), "a folder as young as this may belong to a gateway that is starting"
+            remove_stale_folders(parent, now=time.time() + 3600)
 
-    assert not stale.exists()
-    assert gateway.alive()
+            assert not stale.exists()
+            assert gateway.alive()
 
 
 def test_many_busy_slots_end_at_once_and_settled(
