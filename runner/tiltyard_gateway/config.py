@@ -169,9 +169,15 @@ class RunMeter:
         return None if unpriced or not priced else sum(priced)
 
     @property
-    def charged_usd(self) -> float:
-        """What counts against budgets: the reserve stands for a call whose usage is not fully known."""
-        return sum(call.charged_usd or 0.0 for call in self.calls)
+    def charged_usd(self) -> float | None:
+        """What counts against budgets: the reserve stands for a call whose usage is not fully known.
+
+        None when a charged call has no price: the sum of the others would be no bound.
+        """
+        charged = [call for call in self.calls if call.charged is not None]
+        if any(call.charged_usd is None for call in charged):
+            return None
+        return sum(call.charged_usd or 0.0 for call in charged)
 
     @property
     def charged_tokens(self) -> int:

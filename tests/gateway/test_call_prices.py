@@ -1,8 +1,12 @@
 """Cost per call: every bucket at its price, and an unknown price is unknown."""
 
+from typing import Any
+
 import pytest
 
+from tiltyard_gateway.config import RunMeter
 from tiltyard_gateway.prices import cost_usd, find_price
+from tiltyard_specs.calls import Call
 from tiltyard_specs.trial import PriceRow
 from tiltyard_specs.usage import Usage
 
@@ -51,3 +55,33 @@ def test_the_model_that_ran_counts_before_the_one_asked_for() -> None:
     assert find_price(prices, "ran", "asked") is FULL
     assert find_price(prices, "asked-20260101", "asked") is BARE
     assert find_price(prices, None, "other") is None
+
+
+def _call(**changes: Any) -> Call:
+    return Call(
+        index=1,
+        started_at="",
+        wire="anthropic",
+        method="POST",
+        path="/v1/messages",
+        role="m",
+        model="m",
+        stream=True,
+        status=200,
+        outcome="ok",
+        usage=None,
+        cost_usd=None,
+        seconds=0.1,
+        first_byte_seconds=None,
+        **changes,
+    )
+
+
+def test_a_charge_without_a_price_bounds_nothing() -> None:
+    """Adding it as 0 would make a mixed run's bound too low."""
+    priced = {"charged": "usage", "charged_usd": 0.5, "charged_tokens": 10}
+    unpriced = {"charged": "reserve", "charged_usd": None, "charged_tokens": 99}
+
+    assert RunMeter(calls=(_call(**priced), _call(charged=None))).charged_usd == 0.5
+    assert RunMeter(calls=(_call(**priced), _call(**unpriced))).charged_usd is None
+    assert RunMeter(calls=()).charged_usd == 0
