@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from tiltyard_cli.commands.check import check
+from tiltyard_cli.commands.doctor import doctor
 from tiltyard_cli.commands.help import help_command
 from tiltyard_cli.commands.images import images_app
 from tiltyard_cli.commands.init import init
@@ -38,6 +39,7 @@ app = typer.Typer(
 _app_info = app.info
 app.command()(init)
 app.command()(check)
+app.command()(doctor)
 app.command()(run)
 app.command()(report)
 app.command()(parse)
