@@ -9,6 +9,7 @@ from tiltyard_cluster.publish import Publisher
 from tiltyard_specs import AgentVariant, Trial
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord
+from tiltyard_specs.redact import Redactor
 
 
 def record_failed_setup(  # one argument for each fact of the record
@@ -19,8 +20,9 @@ def record_failed_setup(  # one argument for each fact of the record
     image: FailedArm,
     attempt: int,
     listen: Listener,
+    redactor: Redactor,
 ) -> None:
-    """Settle one run as `setup_failed`."""
+    """Settle one run as `setup_failed`; the reason quotes the setup's log, in which a key may stand."""
     record = RunRecord(
         run_id=run.run_id,
         trial=trial.spec.name,
@@ -31,7 +33,7 @@ def record_failed_setup(  # one argument for each fact of the record
         rep=run.rep,
         attempt=attempt,
         outcome=Outcome.SETUP_FAILED,
-        reason=image.reason,
+        reason=redactor.text(image.reason),
         seconds=0.0,
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         node="",

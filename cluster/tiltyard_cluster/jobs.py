@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tiltyard_cluster.arm_images import TRIAL_OUT, ArmImage
+from tiltyard_cluster.known_secrets import known_secrets
 from tiltyard_cluster.plan import PlannedRun, run_timeout
 from tiltyard_cluster.providers import run_upstreams
 from tiltyard_cluster.treatment import with_treatment
@@ -70,6 +71,7 @@ class JobFactory:
             policy=self._policy(),
             images=image.facts,
             versions=image.versions,
+            secrets=known_secrets(self.trial, self.environ),
         )
 
     def _meter_rules(self, agent: AgentVariant) -> MeterRules:

@@ -14,6 +14,7 @@ from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
 from tiltyard_cluster.failed_setup import record_failed_setup
 from tiltyard_cluster.jobs import JobFactory
+from tiltyard_cluster.known_secrets import known_secrets
 from tiltyard_cluster.local import LocalExecutor
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import PlannedRun
@@ -29,7 +30,7 @@ from tiltyard_images import EngineFacts, Image, ImageBuilder, engine_facts
 from tiltyard_runner.job import Place
 from tiltyard_runner.owner import Owner
 from tiltyard_runner.slot import Slot
-from tiltyard_specs import RunRecord, Trial
+from tiltyard_specs import Redactor, RunRecord, Trial
 from tiltyard_specs.trial import AllowHosts
 
 
@@ -68,6 +69,7 @@ class LocalNode:
         self._scripted = options.model_script is not None
         self._upstreams = trial_upstreams(trial, options.environ)
         self._jobs = JobFactory(trial, self._upstreams, options.environ, scripted=self._scripted)
+        self._redactor = Redactor(known_secrets(trial, options.environ))
         self._builder = ImageBuilder(client, cache_folder(options.environ), say=self._note)
         self._open = 0
 
@@ -91,7 +93,14 @@ class LocalNode:
             if isinstance(image, FailedArm):
                 variant = self._trial.agent(run.agent).under(self._trial.arm(run.arm))
                 record_failed_setup(
-                    self._publisher, self._trial, run, variant, image, attempt, self._options.listen
+                    self._publisher,
+                    self._trial,
+                    run,
+                    variant,
+                    image,
+                    attempt,
+                    self._options.listen,
+                    self._redactor,
                 )
             else:
                 open_runs.append(OpenRun(run, self._jobs.job(run, image), attempt))
@@ -165,10 +174,10 @@ class LocalNode:
         return max(1, min(wanted, self._open))
 
     def _note(self, text: str) -> None:
-        self._options.listen(Note(text))
+        self._options.listen(Note(self._redactor.text(text)))
 
     def _warn(self, text: str) -> None:
-        self._options.listen(Note(text, warning=True))
+        self._options.listen(Note(self._redactor.text(text), warning=True))
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -21,6 +21,7 @@ from tiltyard_runner.job import Job, Place
 from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_runner.metering import Metering
 from tiltyard_runner.recording import Ran, build_record
+from tiltyard_runner.redaction import redact_attempt
 from tiltyard_runner.result_file import take_result_file
 from tiltyard_runner.setup import run_setup
 from tiltyard_runner.slot import GATEWAY_URL
@@ -44,10 +45,10 @@ def execute(job: Job, attempt: int, place: Place, folder: Path) -> RunRecord:
 
     Returns:
         The record, not yet written anywhere. Errors of the engine become the outcome `infra`, a failed setup
-        becomes `setup_failed`: neither is raised.
+        becomes `setup_failed`: neither is raised. Keys are masked in the record and in the files.
     """
     life = _Attempt(job, attempt, place, folder)
-    return life.run()
+    return redact_attempt(life.run(), folder, job.secrets)
 
 
 _REASON = 500

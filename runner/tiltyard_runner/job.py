@@ -89,6 +89,8 @@ class Job:
     policy: Mapping[str, object] = field(default_factory=dict)
     images: Mapping[str, ImageFact] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """Keys in use, to be masked in results. The agent gets none of them."""
 
 
 @dataclass(frozen=True, slots=True)
