@@ -119,5 +119,14 @@ def _said(error: Exception) -> ExitCode:
             what = f"{type(error).__name__}: {error}"
             sentence = f"internal error: {what}; TILTYARD_DEBUG=1 shows where. Please report it"
             code = ExitCode.UNAVAILABLE
-    typer.echo(f"tiltyard: {sentence}", err=True)
+    typer.echo(f"tiltyard: {_without_keys(sentence)}", err=True)
     return code
+
+
+def _without_keys(sentence: str) -> str:
+    """The sentence with keys masked: errors quote what engines, providers and specs say."""
+    # Only what goes wrong pays for the import.
+    from tiltyard_specs.keys import DEFAULT_KEYS  # noqa: PLC0415
+    from tiltyard_specs.redact import Redactor  # noqa: PLC0415
+
+    return Redactor(os.environ.get(name, "") for name in DEFAULT_KEYS.values()).text(sentence)

@@ -14,7 +14,7 @@ from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
 from tiltyard_cluster.failed_setup import record_failed_setup
 from tiltyard_cluster.jobs import JobFactory
-from tiltyard_cluster.known_secrets import known_secrets
+from tiltyard_cluster.known_secrets import known_secrets, mask_receipt
 from tiltyard_cluster.local import LocalExecutor
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import PlannedRun
@@ -69,7 +69,8 @@ class LocalNode:
         self._scripted = options.model_script is not None
         self._upstreams = trial_upstreams(trial, options.environ)
         self._jobs = JobFactory(trial, self._upstreams, options.environ, scripted=self._scripted)
-        self._redactor = Redactor(known_secrets(trial, options.environ))
+        self._secrets = known_secrets(trial, options.environ)
+        self._redactor = Redactor(self._secrets)
         self._builder = ImageBuilder(client, cache_folder(options.environ), say=self._note)
         self._open = 0
 
@@ -105,6 +106,7 @@ class LocalNode:
             else:
                 open_runs.append(OpenRun(run, self._jobs.job(run, image), attempt))
         write_receipt(self._publisher.store, self._trial, self._resolved, images, self._facts, self._options)
+        mask_receipt(self._publisher.store, self._secrets)
         self._open = len(open_runs)
         return open_runs
 

@@ -42,7 +42,7 @@ def redact_attempt(record: RunRecord, folder: Path, secrets: Iterable[str]) -> R
     masked, lost_patch = _mask(folder / _PATCH, exact(known))
     for name, value in data.items():
         if name not in _IDENTITY:
-            data[name], found = _walked(value, masking.text)
+            data[name], found = mask_strings(value, masking.text)
             count += found
     warnings = [*lost, *lost_patch]
     if masked:
@@ -91,15 +91,15 @@ def _mask(path: Path, mask: Callable[[bytes], tuple[bytes, int]]) -> tuple[int, 
         return 0, [f"{path.name} was left out, because keys in it could not be masked: {error.strerror}"]
 
 
-def _walked(value: JsonValue, mask: Callable[[str], tuple[str, int]]) -> tuple[JsonValue, int]:
-    """The value with each string in it masked, names of objects' members included."""
+def mask_strings(value: JsonValue, mask: Callable[[str], tuple[str, int]]) -> tuple[JsonValue, int]:
+    """The value with each string in it masked, names of members included, and how many secrets those held."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, list):
-        items = [_walked(item, mask) for item in value]
+        items = [mask_strings(item, mask) for item in value]
         return [item for item, _ in items], sum(found for _, found in items)
     if isinstance(value, dict):
-        members = [(mask(name), _walked(item, mask)) for name, item in value.items()]
+        members = [(mask(name), mask_strings(item, mask)) for name, item in value.items()]
         masked = {name: item for (name, _), (item, _) in members}
         return masked, sum(first + second for (_, first), (_, second) in members)
     return value, 0
