@@ -35,6 +35,14 @@ def _line(done: Any, part: str) -> str:
     return line
 
 
+def test_it_explains_itself(tiltyard: Command) -> None:
+    done = tiltyard("doctor", "--help")
+
+    assert done.code == 0
+    assert "[SPEC]" in done.out
+    assert "  doctor " in tiltyard("--help").out
+
+
 def test_no_engine(process: Command) -> None:
     done = process("doctor", **NOWHERE)
 
