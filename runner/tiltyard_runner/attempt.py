@@ -48,7 +48,10 @@ def execute(job: Job, attempt: int, place: Place, folder: Path) -> RunRecord:
         becomes `setup_failed`: neither is raised. Keys are masked in the record and in the files.
     """
     life = _Attempt(job, attempt, place, folder)
-    return redact_attempt(life.run(), folder, job.secrets)
+    try:
+        return redact_attempt(life.run(), folder, job.secrets)
+    except (ValueError, RecursionError) as error:
+        return redact_attempt(life.unrecorded(error), folder, job.secrets)
 
 
 _REASON = 500
@@ -77,8 +80,7 @@ class _Attempt:
             (self._folder / "prompt.txt").write_text(self._job.task.prompt, encoding="utf-8")
             return self._record(self._through_the_container())
         except (ValidationError, RecursionError, UnicodeError) as error:
-            # What an agent printed must never end a trial; nor may it excuse the run.
-            return self._lost(Outcome.NO_ANSWER, f"what the agent left cannot be recorded: {error}"[:_REASON])
+            return self.unrecorded(error)
         except SetupError as error:
             outcome = Outcome.CANCELLED if self._place.stop.is_set() else Outcome.SETUP_FAILED
             return self._lost(outcome, str(error))
@@ -205,6 +207,10 @@ class _Attempt:
             job, self._attempt, self._place.node, started=self._started, seconds=self._elapsed(),
             outcome=outcome, reason=reason, ran=ran, score=score, missing=tuple(missing),
         )  # fmt: skip
+
+    def unrecorded(self, error: Exception) -> RunRecord:
+        """What an agent printed must never end a trial; nor may it excuse the run."""
+        return self._lost(Outcome.NO_ANSWER, f"what the agent left cannot be recorded: {error}"[:_REASON])
 
     def _lost(self, outcome: Outcome, reason: str) -> RunRecord:
         """The record of an attempt that has no verdict; what it spent stands in it all the same."""

@@ -57,14 +57,6 @@ def redact_attempt(record: RunRecord, folder: Path, secrets: Iterable[str]) -> R
     return RunRecord.model_validate_json(json.dumps(data))
 
 
-def redact_files(folder: Path, secrets: Iterable[str]) -> tuple[str, ...]:
-    """Mask the files of an attempt that has no record of its own; the warnings that are due."""
-    known = tuple(secrets)
-    count, lost = _files(folder, Masking(known).data)
-    masked, lost_patch = _mask(folder / _PATCH, exact(known))
-    return (*lost, *lost_patch, *([_words(count + masked)] if count + masked else []))
-
-
 def _words(count: int) -> str:
     return (
         "1 secret was masked in the results" if count == 1 else f"{count} secrets were masked in the results"
