@@ -6,6 +6,7 @@ A trial that fails in its tenth minute for want of something small is the costli
 import os
 import platform
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -87,13 +88,13 @@ def examine_machine(engine: docker.DockerClient | Finding, environ: Mapping[str,
         return
     try:
         yield from _engine(engine, environ, cache)
-    except (DockerException, requests.RequestException, KeyError) as error:
+    except (DockerException, requests.RequestException, OSError, KeyError) as error:
         yield missing(f"engine: it failed while it was asked: {error}")
 
 
 def nearest_folder(path: Path) -> Path:
     """The folder itself, or the nearest above it that is there."""
-    return next((each for each in (path, *path.parents) if each.exists()), Path("/"))
+    return next((each for each in (path, *path.parents) if os.access(each, os.F_OK)), Path("/"))
 
 
 def _git() -> Finding:
@@ -135,9 +136,10 @@ def _engine(client: docker.DockerClient, environ: Mapping[str, str], cache: Path
     images.forwarder()
     yield from _room(Path(facts.root_dir), cache, builds=bool(images.missing), environ=environ)
     yield _base(client, here=base)
-    yield from _sealed(
-        facts.security_options, environ, forwarder=not any("forwarder" in tag for tag in images.missing)
-    )
+    # A socket of this machine is mounted into each slot; by TCP too the engine may be this machine's.
+    near = _is_local(environ) or facts.name == socket.gethostname()
+    forwarder = not any("forwarder" in tag for tag in images.missing)
+    yield from _sealed(facts.security_options, near=near, forwarder=forwarder)
     yield _leftovers(client)
 
 
@@ -194,8 +196,8 @@ def _has_debian(client: docker.DockerClient) -> bool:
     return True
 
 
-def _sealed(options: tuple[str, ...], environ: Mapping[str, str], *, forwarder: bool) -> Iterator[Finding]:
-    if not _is_local(environ):
+def _sealed(options: tuple[str, ...], *, near: bool, forwarder: bool) -> Iterator[Finding]:
+    if not near:
         yield missing(
             "sealed slots: DOCKER_HOST names an engine elsewhere, which cannot mount the gateway's socket; "
             "run Tiltyard on the engine's machine"
