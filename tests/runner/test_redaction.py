@@ -67,7 +67,7 @@ def test_it_masks_what_the_redactor_masks(parts: list[str]) -> None:
     assert Masking([CUSTOM]).data(text.encode())[0] == Redactor([CUSTOM]).data(text.encode())
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", [KEYS[1], KEYS[3], PEM, CUSTOM], ids=["aws", "openai", "pem", "custom"])
 @pytest.mark.parametrize("line", [b"a line of text\n", b"one endless line; "], ids=["lines", "one-line"])
 def test_a_key_is_masked_wherever_pieces_meet(
     big: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, key: str, line: bytes
