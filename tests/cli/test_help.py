@@ -15,7 +15,8 @@ from tiltyard_specs.exit_codes import MEANING, ExitCode
 HEAVY = {"numpy", "scipy", "docker", "pydantic", "ray", "boto3", "aiohttp", "rich", "yaml", "requests"}
 COMMANDS = {
     "init": ["FILE"],
-    "check": ["SPEC", "--model-script"],
+    "check": ["SPEC", "--model-script", "--grade", "--regrades"],
+    "doctor": ["SPEC", "--model-script"],
     "run": [
         "SPEC",
         "--out",
@@ -26,6 +27,7 @@ COMMANDS = {
         "--parallel",
         "--model-script",
         "--retry-failed",
+        "--no-budget",
         "--dry-run",
     ],
     "report": ["DIR", "--baseline", "--question", "--agent", "--confidence", "--json"],
