@@ -10,6 +10,7 @@ from tiltyard_cluster.layout import ATTEMPT, RECORD
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.staging import Begun, left_behind
 from tiltyard_gateway.config import RunMeter
+from tiltyard_runner.redaction import redact_attempt
 from tiltyard_specs.calls import Call
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
@@ -18,7 +19,7 @@ from tiltyard_specs.record import RunRecord, Spend, parse_record
 _FREE = frozenset({"free", "refused"})
 
 
-def recover(staging: Path, trial: str, publisher: Publisher) -> int:
+def recover(staging: Path, trial: str, publisher: Publisher, secrets: tuple[str, ...] = ()) -> int:
     """Settle the attempts that were under way when a driver was killed.
 
     One that had come to a record is published as it was about to be. One that had only made calls becomes an
@@ -28,18 +29,19 @@ def recover(staging: Path, trial: str, publisher: Publisher) -> int:
         staging: The staging folder, which may be missing.
         trial: Name of the trial.
         publisher: Where attempts go.
+        secrets: Keys that must not stand in the files of an attempt that was broken off.
 
     Returns:
         How many attempts were kept.
     """
     kept = 0
     for folder, begun in left_behind(staging):
-        kept += begun is not None and _settle(begun, trial, publisher)
+        kept += begun is not None and _settle(begun, trial, publisher, secrets)
         shutil.rmtree(folder)
     return kept
 
 
-def _settle(begun: Begun, trial: str, publisher: Publisher) -> bool:
+def _settle(begun: Begun, trial: str, publisher: Publisher, secrets: tuple[str, ...]) -> bool:
     if (text := begun.written_down(RECORD)) is not None:
         _finish(begun, parse_record(text, str(begun.folder / RECORD)), publisher)
         return True
@@ -49,7 +51,9 @@ def _settle(begun: Begun, trial: str, publisher: Publisher) -> bool:
     calls = _calls(begun.folder / "calls.jsonl")
     if all(call.outcome in _FREE for call in calls):
         return False
-    publisher.earlier(begun.run, _broken_off(begun, trial, calls), begun.folder)
+    # The killed driver had no time to mask them.
+    record = redact_attempt(_broken_off(begun, trial, calls), begun.folder, secrets)
+    publisher.earlier(begun.run, record, begun.folder)
     return True
 
 

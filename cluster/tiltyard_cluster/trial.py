@@ -15,6 +15,7 @@ from tiltyard_cluster.events import AttemptEnded, Note, Planned
 from tiltyard_cluster.executor import Executor, OpenRun
 from tiltyard_cluster.folder import only_one, require_results_folder
 from tiltyard_cluster.health import alarms, unhealthy_because
+from tiltyard_cluster.known_secrets import known_secrets
 from tiltyard_cluster.node import LocalNode
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import Plan, PlannedRun
@@ -181,7 +182,8 @@ class _Start:
             return self._result(resolved.plan, after)
 
     def _before(self, resolved: Resolved, publisher: Publisher) -> Progress:
-        if kept := recover(self._out / STAGING, self._trial.spec.name, publisher):
+        secrets = known_secrets(self._trial, self._options.environ)
+        if kept := recover(self._out / STAGING, self._trial.spec.name, publisher, secrets):
             self._note(f"saved {kept} attempts that a killed start had left unfinished")
         before = progress(resolved.plan, publisher)
         if note := superseded_note(publisher):

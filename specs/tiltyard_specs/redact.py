@@ -17,7 +17,8 @@ _KEY = (
     r"(?<![A-Za-z0-9])(?:"
     r"sk-(?!placebo-)(?:(?:ant|proj|svcacct|admin|or|None)-[A-Za-z0-9_-]{8,}"
     # An English phrase such as sk-learn-contrib has no digit, no capital, and no word of 20 letters.
-    r"|(?=[A-Za-z0-9_-]*[0-9A-Z])[A-Za-z0-9_-]{16,}|[a-z]{20,})"
+    # Looking no further than 64 keeps a flood of beginnings linear.
+    r"|(?=[A-Za-z0-9_-]{0,64}[0-9A-Z])[A-Za-z0-9_-]{16,}|[a-z]{20,})"
     r"|AIza[A-Za-z0-9_-]{30,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"
     r"|gh[oprsu]_[A-Za-z0-9]{20,}"
@@ -25,7 +26,9 @@ _KEY = (
     r"|xox[abeoprs]-[A-Za-z0-9-]{10,}"
     r")"
 )
-_BEARER = r"(?i:(?<![A-Za-z0-9])(bearer ))(?!sk-placebo-)(?=[A-Za-z0-9._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{16,}"
+_BEARER = (
+    r"(?i:(?<![A-Za-z0-9])(bearer ))(?!sk-placebo-)(?=[A-Za-z0-9._~+/=-]{0,200}[0-9])[A-Za-z0-9._~+/=-]{16,}"
+)
 _PEM_WORDS = r"[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PEM = (
     rf"-----BEGIN {_PEM_WORDS}"

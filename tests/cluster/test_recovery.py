@@ -67,6 +67,15 @@ def test_calls_that_were_paid_for_become_an_attempt(store: FolderStore, planned:
     assert list((store.root / ".staging").iterdir()) == []
 
 
+def test_keys_are_masked_in_what_a_killed_driver_left(store: FolderStore, planned: PlannedRun) -> None:
+    folder = left(store, planned, f"{call(1)}\n")
+    (folder / "raw.out").write_text("the key is hunter2-hunter2")
+
+    recover(store.root / ".staging", "small", Publisher(store), secrets=("hunter2-hunter2",))
+
+    assert store.get(f"{ATTEMPT}/raw.out") == b"the key is [redacted]"
+
+
 @pytest.mark.parametrize("cut", [1, 40, -1])
 def test_a_last_line_that_was_cut(store: FolderStore, planned: PlannedRun, cut: int) -> None:
     """The calls before it count."""
