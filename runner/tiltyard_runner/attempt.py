@@ -27,6 +27,7 @@ from tiltyard_runner.setup import run_setup
 from tiltyard_runner.slot import GATEWAY_URL
 from tiltyard_runner.verdict import Facts, decide
 from tiltyard_specs.answer_key import SlowPatternError, score_answer
+from tiltyard_specs.errors import TiltyardError
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord, Score
 
@@ -46,10 +47,17 @@ def execute(job: Job, attempt: int, place: Place, folder: Path) -> RunRecord:
     Returns:
         The record, not yet written anywhere. Errors of the engine become the outcome `infra`, a failed setup
         becomes `setup_failed`: neither is raised. Keys are masked in the record and in the files.
+
+    Raises:
+        DataError: The task itself is wrong, such as an oracle without a solution.
+        UnavailableError: The gateway has died.
     """
     life = _Attempt(job, attempt, place, folder)
     try:
         return redact_attempt(life.run(), folder, job.secrets)
+    except TiltyardError:
+        # A wrong spec or a use of ours that is wrong: no agent's doing, and no run can mend it.
+        raise
     except (ValueError, RecursionError) as error:
         return redact_attempt(life.unrecorded(error), folder, job.secrets)
 

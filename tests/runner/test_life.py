@@ -12,6 +12,7 @@ import pytest
 
 from tiltyard_runner.job import Key, Place
 from tiltyard_runner.owner import Owner
+from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import parse_record
 
@@ -175,3 +176,9 @@ def _when_running(engine: docker.DockerClient, action: Any) -> None:
 
 def _names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
+
+
+def test_a_task_that_is_wrong_is_no_agents_failure(bench: Any) -> None:
+    """Recording it as one would count against the arm."""
+    with pytest.raises(DataError):
+        bench.run("", kind="oracle", task={"command": None, "solution": None})
