@@ -15,6 +15,8 @@ from tiltyard_images import RepoError
 from tiltyard_runner.owner import Owner
 from tiltyard_specs.exit_codes import ExitCode
 
+pytestmark = pytest.mark.slow  # many processes
+
 Command = Callable[..., Any]
 Spec = Callable[..., Path]
 NOWHERE = {"DOCKER_HOST": "unix:///nowhere.sock"}

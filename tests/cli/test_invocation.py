@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow  # many processes
+
 BIN = Path(sys.executable).parent
 Command = Callable[..., Any]
 

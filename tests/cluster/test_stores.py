@@ -68,6 +68,7 @@ def test_one_of_many_processes_wins(tmp_path: Path) -> None:
     assert FolderStore(tmp_path).get("race/run.json") == str(outputs.index("True")).encode() * 1000
 
 
+@pytest.mark.slow
 def test_a_killed_put_leaves_nothing_that_is_seen(tmp_path: Path) -> None:
     """SIGKILL at any moment: every object listed is whole, and what is left over can be removed."""
     store = FolderStore(tmp_path)

@@ -16,6 +16,8 @@ from tests.gateway.conftest import Agent, Answer, Exchange, Kit, Provider
 from tiltyard_gateway import GatewayConfig, GatewayProcess
 from tiltyard_specs.trial import Budget
 
+pytestmark = pytest.mark.slow  # many processes
+
 USAGE = {"input_tokens": 100, "output_tokens": 1000}
 COST = (100 * 3 + 1000 * 15) / 1e6
 RESERVE = 1_250

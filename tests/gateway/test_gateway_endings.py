@@ -5,10 +5,13 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
 from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 
 from tiltyard_gateway import GatewayProcess, read_journal
 from tiltyard_specs.usage import Usage
+
+pytestmark = pytest.mark.slow  # many processes
 
 PARTIAL = Usage(input=100, cache_read=300, cache_write=200)
 

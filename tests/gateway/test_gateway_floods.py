@@ -9,6 +9,8 @@ from tests.gateway.conftest import Agent, Kit, Provider
 
 from tiltyard_gateway import GatewayConfig, GatewayProcess
 
+pytestmark = pytest.mark.slow  # many processes
+
 
 def test_bodies_of_one_run_together_are_bounded(
     config: GatewayConfig, provider: Provider, kit: type[Kit], tmp_path: Path

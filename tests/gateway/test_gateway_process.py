@@ -20,6 +20,8 @@ from tiltyard_gateway import GatewayConfig, GatewayProcess, read_journal
 from tiltyard_gateway.client import remove_stale_folders
 from tiltyard_specs.errors import DataError, UnavailableError, UsageError
 
+pytestmark = pytest.mark.slow  # many processes
+
 
 def gone(pid: int) -> bool:
     try:

@@ -14,6 +14,8 @@ from tests.gateway.conftest import Agent, Answer, Kit, Provider
 from tiltyard_gateway import GatewayConfig, GatewayProcess, scripted_upstreams
 from tiltyard_gateway.scripted import Conversation, Script, ScriptedServer, Turn
 
+pytestmark = pytest.mark.slow  # many processes
+
 STALL = 1.0
 """Seconds; an idle gateway answers in some milliseconds, and one that is stopped takes many of these."""
 DENSE = 120_000

@@ -16,6 +16,8 @@ from tiltyard_gateway import GatewayConfig, GatewayProcess
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.tunnel import gate
 
+pytestmark = pytest.mark.slow  # many processes
+
 
 @dataclass
 class Echo:

@@ -13,6 +13,8 @@ from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 from tiltyard_gateway import GatewayConfig, GatewayProcess, Upstream
 from tiltyard_gateway.holds import Holds, is_overload, retry_after
 
+pytestmark = pytest.mark.slow  # many processes
+
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -10,7 +10,11 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 from tiltyard_gateway.scripted import Conversation, Script, ScriptedServer, Turn
+
+pytestmark = pytest.mark.slow  # many processes
 
 DRIVER = """
 import sys, time

@@ -16,6 +16,8 @@ import pytest
 
 from tiltyard_gateway.scripted import ScriptedServer, parse_script
 
+pytestmark = pytest.mark.slow  # many processes
+
 SCRIPT = """
 conversations:
   - when: {prompt: 'side by side'}

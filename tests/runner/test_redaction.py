@@ -19,6 +19,8 @@ from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import PatchFact, RunRecord, ToolCall, VerifyResult
 from tiltyard_specs.redact import MASK, Redactor
 
+pytestmark = pytest.mark.slow  # large files
+
 CUSTOM = 'my own/key "7"'
 PLACEBO = "sk-placebo-0123456789abcdef0123456789abcdef"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7\n" * 90 + "-----END RSA PRIVATE KEY-----"
@@ -91,6 +93,7 @@ def test_a_file_without_a_key_is_not_written(big: Callable[..., Path]) -> None:
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
+@pytest.mark.slow
 def test_a_big_file_takes_seconds_and_little_memory(big: Callable[..., Path]) -> None:
     path = big(64 * MIB, b"some line of a log, with words\n", f" {CUSTOM} ", 40 * MIB)
     began = time.monotonic()
