@@ -25,6 +25,10 @@ questions: [{id: sum, prompt: "2+2?", expect: ["4"]}]
 SCRIPT = "conversations: [{turns: [{text: It is 4.}]}]"
 
 
+def test_the_readme_shows_the_python_api() -> None:
+    assert any("load_trial(" in block and "run_trial(" in block for block in BLOCKS)
+
+
 def test_options_explain_themselves() -> None:
     """`help(RunOptions)` names every one of them."""
     for field in dataclasses.fields(RunOptions):
@@ -34,7 +38,7 @@ def test_options_explain_themselves() -> None:
 
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.parametrize("block", BLOCKS or [pytest.param("", marks=pytest.mark.skip("no example yet"))])
+@pytest.mark.parametrize("block", BLOCKS)
 def test_an_example_runs(block: str, tmp_path: Path) -> None:
     """In a folder that holds the demo, a small trial.yaml and a model script, with warnings as errors."""
     shutil.copytree(ROOT / "specs" / "examples", tmp_path, dirs_exist_ok=True)
