@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from tiltyard_gateway.config import RunMeter, RunTicket
 from tiltyard_runner.agent_process import AgentEnd, ExecProcess, MainProcess, Watch, output_files
 from tiltyard_runner.agents import AgentAdapter, AgentOutput, AgentTask, Launch, adapter_for
-from tiltyard_runner.container import HOME, Container, ContainerPlan, FileToPut
+from tiltyard_runner.container import AGENT_UID, HOME, ROOT_UID, Container, ContainerPlan, FileToPut
 from tiltyard_runner.errors import InfraError, SetupError
 from tiltyard_runner.grading.grade import Grade, grade, tree_owner
 from tiltyard_runner.job import Job, Place
@@ -130,6 +130,8 @@ class _Attempt:
         return ContainerPlan(
             image=job.image,
             argv=("sleep", "infinity") if job.setup else launch.argv,
+            # What keeps the container up must not be the agent's to signal: its end is everything's end.
+            user=ROOT_UID if job.setup else AGENT_UID,
             labels=place.owner.labels(
                 trial=identity.trial, role="run", run=identity.run_id, attempt=self._attempt
             ),

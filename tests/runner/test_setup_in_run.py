@@ -107,6 +107,14 @@ def test_the_agent_is_interrupted_and_killed_after_a_setup_too(bench: Any) -> No
     assert result.text("raw.out") == "last word\n"
 
 
+def test_an_agent_after_a_setup_cannot_end_its_container(bench: Any) -> None:
+    """A signal to everything it may signal: its container would be gone, and the run lost without a cause."""
+    script = "trap '' TERM; kill -TERM -1; sleep 0.5; echo still here; exit 4"
+    result = bench.run(script, edits=False, setup=("true",))
+    assert (result.record.outcome, result.record.exit_code) == (Outcome.NO_ANSWER, 4)
+    assert result.text("raw.out") == "still here\n"
+
+
 def test_an_agent_that_used_up_its_pids_still_ends_as_timed_out(bench: Any) -> None:
     """The engine then cannot start the process that would interrupt it."""
     from tiltyard_runner.container import Bounds  # noqa: PLC0415
