@@ -31,6 +31,7 @@ from tiltyard_runner.job import Place
 from tiltyard_runner.owner import Owner
 from tiltyard_runner.slot import Slot
 from tiltyard_specs import Redactor, RunRecord, Trial
+from tiltyard_specs.prices import price_version
 from tiltyard_specs.trial import AllowHosts
 
 
@@ -84,7 +85,7 @@ class LocalNode:
             self._trial,
             self._builder,
             self._resolved.checkouts,
-            tool_versions(f"docker {self._facts.version}"),
+            tool_versions(f"docker {self._facts.version}") | price_version(self._trial.spec.prices),
             self._warn,
         )
         open_runs = []

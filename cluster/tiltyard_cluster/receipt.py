@@ -10,6 +10,7 @@ from tiltyard_cluster.resolve import Resolved
 from tiltyard_cluster.store import Store
 from tiltyard_images import EngineFacts
 from tiltyard_specs import Trial
+from tiltyard_specs.prices import PriceTable, price_table_id
 from tiltyard_specs.receipt import EngineFact, RepoFact, TrialReceipt, parse_receipt
 
 
@@ -51,6 +52,7 @@ def _receipt(
         repos=(earlier.repos if earlier else {}) | _repos(trial, resolved),
         images=(earlier.images if earlier else {}) | images.all_facts(),
         versions=(earlier.versions if earlier else {}) | images.all_versions(),
+        prices=(earlier.prices if earlier else {}) | _prices(trial),
         engine=EngineFact(version=engine.version, platform=engine.platform, api_version=engine.api),
         policy=_policy(trial, options),
         started_at=earlier.started_at if earlier else now,
@@ -64,6 +66,11 @@ def _repos(trial: Trial, resolved: Resolved) -> dict[str, RepoFact]:
         if checkout is not None:
             facts[repo.name] = RepoFact(source=repo.source, ref=repo.ref, commit=checkout.commit)
     return facts
+
+
+def _prices(trial: Trial) -> dict[str, PriceTable]:
+    prices = trial.spec.prices
+    return {price_table_id(prices): prices} if prices else {}
 
 
 def _policy(trial: Trial, options: RunOptions) -> dict[str, object]:

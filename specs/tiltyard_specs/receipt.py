@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
+from tiltyard_specs.prices import PriceTable
 from tiltyard_specs.record import ImageFact, RecordModel
 from tiltyard_specs.versioned import parse_versioned
 
@@ -72,6 +73,8 @@ class TrialReceipt(RecordModel):
     """Images used."""
     versions: dict[str, str] = Field(default_factory=dict)
     """Versions of Tiltyard, Python and the agent CLIs."""
+    prices: dict[str, PriceTable] = Field(default_factory=dict)
+    """Every price table that a start of the trial used, by its version, which the records name."""
     engine: EngineFact | None = None
     """The container engine."""
     policy: dict[str, Any] = Field(default_factory=dict)

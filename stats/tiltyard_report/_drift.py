@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 from tiltyard_report._records import Run
+from tiltyard_specs.prices import PRICES
 
 # What an image layer is allowed to depend on; within such a group it must not change.
 _GROUPS: dict[str, Callable[[Run], tuple[str, ...]]] = {
@@ -48,6 +49,9 @@ def _version(runs: Sequence[Run], key: str) -> str | None:
     if not changed:
         return None
     names = ", ".join(sorted(set().union(*chain.from_iterable(by_arm.values() for by_arm in changed))))
+    if key == PRICES:
+        where = _where(changed)
+        return f"The price table is not the same in all runs ({where}): {names}. USD differ with it."
     return f"The version '{key}' is not the same in all runs ({_where(changed)}): {names}."
 
 
