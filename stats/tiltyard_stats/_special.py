@@ -48,3 +48,63 @@ def log_binomial(n: ArrayLike, k: ArrayLike) -> FloatArray:
 
     top, part = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
     return np.asarray(gammaln(top + 1) - gammaln(part + 1) - gammaln(top - part + 1), dtype=np.float64)
+
+
+def normal_cdf(value: ArrayLike) -> FloatArray:
+    """Distribution function of the standard normal distribution; exact in its lower tail."""
+    from scipy.special import ndtr  # noqa: PLC0415 - lazy by design
+
+    return np.asarray(ndtr(np.asarray(value, dtype=np.float64)), dtype=np.float64)
+
+
+def t_cdf(statistic: ArrayLike, df: ArrayLike) -> FloatArray:
+    """Distribution function of Student's t distribution; exact in its lower tail."""
+    from scipy.special import stdtr  # noqa: PLC0415 - lazy by design
+
+    value = np.asarray(statistic, dtype=np.float64)
+    return np.asarray(stdtr(np.asarray(df, dtype=np.float64), value), dtype=np.float64)
+
+
+def beta_cdf(value: float, a: float, b: float) -> float:
+    """Distribution function of the beta distribution."""
+    from scipy.special import betainc  # noqa: PLC0415 - lazy by design
+
+    return float(betainc(a, b, value))
+
+
+def log_beta(a: float, b: float) -> float:
+    """Logarithm of the beta function."""
+    from scipy.special import betaln  # noqa: PLC0415 - lazy by design
+
+    return float(betaln(a, b))
+
+
+def beta_quantile(probability: float, a: ArrayLike, b: ArrayLike) -> FloatArray:
+    """Quantile of the beta distribution."""
+    from scipy.special import betaincinv  # noqa: PLC0415 - lazy by design
+
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return np.asarray(betaincinv(first, second, probability), dtype=np.float64)
+
+
+def binomial_at_least(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> FloatArray:
+    """P(X >= k) of a binomial; 1 for k = 0 and 0 for k above n."""
+    from scipy.special import betainc  # noqa: PLC0415 - lazy by design
+
+    least, total = np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    inside = betainc(np.maximum(least, 1), np.maximum(total - least + 1, 1), np.asarray(p, dtype=np.float64))
+    return np.where(least <= 0, 1.0, np.where(least > total, 0.0, inside))
+
+
+def chi2_above(value: ArrayLike, df: float) -> float:
+    """P(X > value) of a chi-squared distribution."""
+    from scipy.special import chdtrc  # noqa: PLC0415 - lazy by design
+
+    return float(chdtrc(df, np.asarray(value, dtype=np.float64)))
+
+
+def normal_two_sided(statistic: float) -> float:
+    """Two-sided p value of a normal statistic."""
+    from scipy.special import ndtr  # noqa: PLC0415 - lazy by design
+
+    return float(2.0 * ndtr(-abs(statistic)))

@@ -80,3 +80,67 @@ def pvalues(name: str, values: ArrayLike) -> FloatArray:
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
         raise ValueError(f"{name} ({values!r}) must be a list of numbers in [0, 1].")
     return array
+
+
+def evalues(name: str, values: ArrayLike) -> FloatArray:
+    """E values, shape (m,), each at least 0; infinity and none are allowed."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not (array >= 0).all():
+        raise ValueError(f"{name} ({values!r}) must be a list of numbers of at least 0.")
+    return array
+
+
+def finite(name: str, value: float) -> float:
+    """A finite number of any sign."""
+    if not np.isfinite(value):
+        raise ValueError(f"{name} ({value!r}) must be a finite number.")
+    return float(value)
+
+
+def above(name: str, value: float, minimum: float) -> float:
+    """A finite number strictly above `minimum`."""
+    if not (np.isfinite(value) and value > minimum):
+        raise ValueError(f"{name} ({value!r}) must be a finite number above {minimum}.")
+    return float(value)
+
+
+def ordered(low_name: str, low: float, high_name: str, high: float) -> tuple[float, float]:
+    """Two finite numbers, the first below the second."""
+    if not finite(low_name, low) < finite(high_name, high):
+        raise ValueError(f"{low_name} ({low!r}) must be below {high_name} ({high!r}).")
+    return float(low), float(high)
+
+
+def whole(name: str, value: float, minimum: int) -> int:
+    """A single whole number that is not below `minimum`."""
+    if not (np.isfinite(value) and value == int(value) and value >= minimum):
+        raise ValueError(f"{name} ({value!r}) must be a whole number of at least {minimum}.")
+    return int(value)
+
+
+def cases(
+    passes_name: str, passes: ArrayLike, runs_name: str, runs: ArrayLike
+) -> tuple[IntArray, IntArray]:
+    """Passes and runs of one or more cases, each of shape (cases,); one number of runs may serve for all."""
+    if np.ndim(passes) != 1 or np.size(passes) == 0:
+        raise ValueError(f"{passes_name} (shape {np.shape(passes)}) must hold one count per case, at least one.")
+    if np.ndim(runs) > 1 or (np.ndim(runs) == 1 and np.size(runs) != np.size(passes)):
+        raise ValueError(
+            f"{runs_name} (shape {np.shape(runs)}) must be one number, or one per case of {passes_name}"
+            f" ({np.size(passes)})."
+        )
+    return trials(passes_name, passes, runs_name, runs)
+
+
+def outcomes(name: str, values: ArrayLike, minimum_rows: int = 1) -> IntArray:
+    """A table of 0 (failed) and 1 (passed), shape (rows, cases), with at least one case."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] < minimum_rows or array.shape[1] == 0:  # noqa: PLR2004 - a table
+        raise ValueError(
+            f"{name} (shape {array.shape}) must be a table of runs and cases with at least {minimum_rows}"
+            " run(s) and one case."
+        )
+    if not np.isin(array, (0.0, 1.0)).all():
+        bad = array[~np.isin(array, (0.0, 1.0))].flat[0]
+        raise ValueError(f"{name} holds {bad}; each outcome must be 0 (failed) or 1 (passed).")
+    return array.astype(np.int64)
