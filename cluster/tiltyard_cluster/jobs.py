@@ -65,6 +65,7 @@ class JobFactory:
             setup=arm.setup if in_run else (),
             parallel_setup=arm.parallel_setup,
             uses=arm.uses,
+            claim=spec.defaults.claim,
             upstreams={} if self.scripted else run_upstreams(agent, self.upstreams, self.environ),
             meter=self._meter_rules(agent),
             effort=agent.effort,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from tiltyard_gateway.config import RunMeter, RunTicket
 from tiltyard_runner.agent_process import AgentEnd, ExecProcess, MainProcess, Watch, output_files
-from tiltyard_runner.agents import AgentAdapter, AgentOutput, AgentTask, Launch, adapter_for
+from tiltyard_runner.agents import AgentAdapter, AgentOutput, AgentResult, AgentTask, Launch, adapter_for
 from tiltyard_runner.container import AGENT_UID, HOME, ROOT_UID, Container, ContainerPlan, FileToPut
 from tiltyard_runner.errors import InfraError, SetupError
 from tiltyard_runner.grading.grade import Grade, grade, tree_owner
@@ -27,6 +27,7 @@ from tiltyard_runner.setup import run_setup
 from tiltyard_runner.slot import GATEWAY_URL
 from tiltyard_runner.verdict import Facts, decide
 from tiltyard_specs.answer_key import SlowPatternError, score_answer
+from tiltyard_specs.claim import without_claims
 from tiltyard_specs.errors import TiltyardError
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord, Score
@@ -200,11 +201,12 @@ class _Attempt:
 
     def _record(self, ran: Ran) -> RunRecord:
         job = self._job
-        score, unscored = self._score(ran.result.answer)
+        result = self._scored_part(ran.result)
+        score, unscored = self._score(result.answer)
         missing = self._adapter.missing_treatment(job.task, ran.result, ran.meter.calls)
         facts = Facts(
             end=ran.end,
-            result=ran.result,
+            result=result,
             grade=ran.grade,
             score=score,
             unscored=unscored,
@@ -217,6 +219,12 @@ class _Attempt:
             job, self._attempt, self._place.node, started=self._started, seconds=self._elapsed(),
             outcome=outcome, reason=reason, ran=ran, score=score, missing=tuple(missing),
         )  # fmt: skip
+
+    def _scored_part(self, result: AgentResult) -> AgentResult:
+        """The result without what the agent says of its own checks, where it was asked for that."""
+        if not self._job.claim or result.answer is None:
+            return result
+        return replace(result, answer=without_claims(result.answer))
 
     def unrecorded(self, error: Exception) -> RunRecord:
         """What an agent printed must never end a trial; nor may it excuse the run."""

@@ -82,6 +82,8 @@ class Job:
     """Commands to run in the run's container first (`setup_scope: run`)."""
     parallel_setup: bool = False
     uses: str | None = None
+    claim: bool = False
+    """Whether the prompt asks the agent to say what it did to check its answer."""
     upstreams: Mapping[str, Upstream] = field(default_factory=dict)
     """What overrides the trial's providers for this run."""
     meter: MeterRules = field(default_factory=MeterRules)

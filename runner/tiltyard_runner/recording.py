@@ -11,6 +11,7 @@ from tiltyard_runner.job import Job
 from tiltyard_runner.recorded_calls import recorded_calls
 from tiltyard_runner.tool_use import used_tool
 from tiltyard_specs.answer_key import SlowPatternError
+from tiltyard_specs.claim import read_claim
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import AgentErrorFact, Delivery, Policy, RunRecord, Score, Spend
 from tiltyard_specs.usage import Usage
@@ -76,6 +77,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         answer=result.answer,
         score=score,
         verify=found.verify,
+        claim=read_claim(result.answer) if job.claim and ran else None,
         usage=_counted(metered, reported),
         metered=metered,
         reported=reported,

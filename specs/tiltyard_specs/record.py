@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, JsonValue
 
 from tiltyard_specs.base import Model
+from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.usage import Usage
 from tiltyard_specs.versioned import parse_versioned
@@ -171,6 +172,8 @@ class RunRecord(RecordModel):
     """Result of the answer key; null when not scored."""
     verify: VerifyResult | None = None
     """Result of the verify command; null when not run."""
+    claim: Claim | None = None
+    """What the agent says of its own checks; null when it was not asked."""
     usage: Usage | None = None
     """Tokens: the metered ones where there are any, else the reported ones; null when known only in part."""
     metered: Spend | None = None
