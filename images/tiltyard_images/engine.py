@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import docker
 import requests
+from docker.constants import MINIMUM_DOCKER_API_VERSION
 from docker.errors import DockerException
 
 from tiltyard_specs.errors import UnavailableError
@@ -32,17 +33,28 @@ class EngineFacts:
 
 
 def connect(timeout: float = CALL_TIMEOUT) -> docker.DockerClient:
-    """Return a client of the engine that the environment names, after one answered ping.
+    """Return a client of the engine that the environment names, after one answered.
 
     Raises:
         UnavailableError: No engine answers there.
     """
     try:
-        client = docker.from_env(timeout=int(timeout), max_pool_size=POOL_SIZE)
-        client.ping()
+        version = _api_version(timeout)
+        return docker.from_env(version=version, timeout=int(timeout), max_pool_size=POOL_SIZE)
     except (DockerException, requests.RequestException, ValueError) as error:
         raise UnavailableError(_no_engine(error)) from error
-    return client
+
+
+def _api_version(timeout: float) -> str:
+    """The version of its API that the engine speaks.
+
+    Left to itself a client asks while it is made, and where that fails nobody can close its connection.
+    """
+    asking = docker.from_env(version=MINIMUM_DOCKER_API_VERSION, timeout=int(timeout))
+    try:
+        return str(asking.version(api_version=False)["ApiVersion"])
+    finally:
+        asking.close()
 
 
 def _no_engine(error: Exception) -> str:
