@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from tiltyard_report._receipt import network_text
+from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RECORD_VERSION
@@ -63,6 +64,8 @@ class Run:
     images: Mapping[str, object]
     versions: Mapping[str, object]
     warnings: tuple[str, ...]
+    claim: Claim | None
+    """What the agent says of its own checks; None when it was not asked."""
 
 
 def read_runs(records: Iterable[Mapping[str, object]]) -> tuple[Run, ...]:
@@ -118,6 +121,7 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
         images=source.part("images"),
         versions=source.part("versions"),
         warnings=source.texts("warnings"),
+        claim=source.claim(),
     )
 
 
@@ -208,6 +212,15 @@ class _Source:
             first = error.errors()[0]
             path = ".".join([key, *map(str, first["loc"])])
             raise self._error(path, first["input"], "token counts in canonical form") from None
+
+    def claim(self) -> Claim | None:
+        part = self.part("claim")
+        try:
+            return Claim.model_validate(part) if part else None
+        except ValidationError as error:
+            first = error.errors()[0]
+            path = ".".join(["claim", *map(str, first["loc"])])
+            raise self._error(path, first["input"], "as docs/results.md describes it") from None
 
     def spent(self, metered: Mapping[str, object]) -> Spent:
         known = self.usage("usage") if metered.get("usage") is None else self.usage("metered.usage", metered)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Literal
 
-from tiltyard_report import _audit, _health, _notes, _sentences
+from tiltyard_report import _audit, _claims, _health, _notes, _sentences
 from tiltyard_report._compare import Cell, compare_tokens, compare_usd
 from tiltyard_report._headline import headline
 from tiltyard_report._measures import (
@@ -129,6 +129,7 @@ def _report(chosen: Selection) -> Report:
         outcomes=tuple(
             outcome_row(arm, [run for run in chosen.runs if run.arm == arm]) for arm in chosen.arms
         ),
+        claims=_claims.claims(chosen.cells),
         spend=spend(chosen.runs),
         earlier_attempts=spend(chosen.earlier),
         do_not_claim=_sentences.do_not_claim(topic),

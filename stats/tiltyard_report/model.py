@@ -181,6 +181,44 @@ class OutcomeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """What one agent said of its checks in one arm, held against the checks that decided."""
+
+    agent: str
+    arm: str
+    asked: int
+    """Runs whose prompt asked for a claim."""
+    agreed: int
+    false_pass: int
+    """It claimed passed, and the check failed."""
+    false_fail: int
+    """It claimed failed or not-run, and the check passed."""
+    absent: int
+    malformed: int
+    """A claim that cannot be read is no claim."""
+    unchecked: int
+    """It claimed something, and the run ended before a check."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimNote:
+    """A note that several runs make. Self-reported: nobody checked it."""
+
+    text: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What agents say of their own checks. Self-reported."""
+
+    rows: tuple[ClaimRow, ...]
+    missing: tuple[ClaimNote, ...]
+    """What they say they lacked, the most frequent first."""
+    could_not_verify: tuple[ClaimNote, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AuditCount:
     """How often the oracle or nop passed a question."""
 
@@ -231,6 +269,8 @@ class Report:
     """What the oracle and nop show about the questions."""
     spread: tuple[SpreadRow, ...]
     outcomes: tuple[OutcomeRow, ...]
+    claims: Claims | None
+    """None when no run was asked for one."""
     spend: Spend
     """All runs of the report."""
     earlier_attempts: Spend

@@ -150,6 +150,26 @@ def hostile() -> Arguments:
     return {"records": records, "receipt": receipt(trial=f"t{bad}", policy=policy), "baseline": f"a{bad}"}
 
 
+def claims() -> Arguments:
+    """Agents asked what they did to check their answers: true, false, broken and missing claims."""
+    records = [
+        *make.series("inherit", "plain", "codex", [20_000, 22_000, 25_000, 19_000, 21_000]),
+        *make.series("inherit", "docs", "codex", [12_000, 13_000, 11_000, 12_500, 12_000]),
+    ]
+    ends = ["passed", "failed", "failed", "passed", "timeout"] * 2
+    stated = ["passed", "passed", "not-run", "not-run", "passed", "failed", None, "passed", None, None]
+    for index, (record, outcome, result) in enumerate(zip(records, ends, stated, strict=True)):
+        claim: dict[str, Any] = (
+            {"state": "absent"} if index % 2 else {"state": "malformed", "problem": "no JSON"}
+        )
+        if result:
+            lacks = {"missing": ["A database.", "| x"], "could_not_verify": [f"case {index}", "the\tdocs"]}
+            claim = {"state": "stated", "result": result, **lacks}
+        record |= {"outcome": outcome, "reason": None, "claim": claim}
+    records[2]["claim"]["missing"] = ["a  Database"]
+    return {"records": records, "receipt": receipt(runs_expected=len(records))}
+
+
 def empty() -> Arguments:
     """A trial that has not begun."""
     return {"records": [], "receipt": receipt(runs_expected=4)}
@@ -253,6 +273,7 @@ ALL: dict[str, Callable[[], Arguments]] = {
         broken,
         cut_off,
         hostile,
+        claims,
         empty,
     )
 }

@@ -28,6 +28,7 @@ NAMES = (
     "broken",
     "cut_off",
     "hostile",
+    "claims",
     "empty",
 )
 
