@@ -6,12 +6,14 @@ from datetime import datetime
 from tiltyard_gateway.config import RunMeter
 from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentResult
+from tiltyard_runner.differences import Circumstances, difference
 from tiltyard_runner.grading.grade import Grade
 from tiltyard_runner.job import Job
 from tiltyard_runner.recorded_calls import recorded_calls
 from tiltyard_runner.tool_use import used_tool
 from tiltyard_specs.answer_key import SlowPatternError
 from tiltyard_specs.claim import read_claim
+from tiltyard_specs.difference_record import Difference
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import AgentErrorFact, Delivery, Policy, RunRecord, Score, Spend
 from tiltyard_specs.usage import Usage
@@ -81,6 +83,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         usage=_counted(metered, reported),
         metered=metered,
         reported=reported,
+        difference=_difference(job, ran) if ran else None,
         delivered=_delivery(job, missing) if ran else None,
         tool_calls=recorded_calls(result.tool_calls),
         turns=_turns(result, metered),
@@ -139,6 +142,7 @@ def _metered(meter: RunMeter | None) -> Spend | None:
         incomplete=meter.incomplete or None,
         charged_usd=meter.charged_usd,
         charged_tokens=meter.charged_tokens,
+        imputed=any(call.imputed for call in billable) or None,
         held_seconds=meter.held_seconds or None,
     )
 
@@ -147,6 +151,17 @@ def _reported(result: AgentResult) -> Spend | None:
     if result.usage is None and result.cost_usd is None:
         return None
     return Spend(usage=result.usage, cost_usd=result.cost_usd, calls=None)
+
+
+def _difference(job: Job, ran: Ran) -> Difference | None:
+    end, meter = ran.end, ran.meter
+    stopped = end.timed_out or end.cancelled or end.disk_bytes is not None or meter.stopped_by is not None
+    around = Circumstances(
+        model=job.task.model,
+        forced=stopped or end.oom_killed,
+        sealed=job.policy.get("network", "sealed") == "sealed",
+    )
+    return difference(meter, ran.result, around)
 
 
 def _delivery(job: Job, missing: tuple[str, ...]) -> Delivery | None:
@@ -174,6 +189,8 @@ def _warnings(ran: Ran | None) -> tuple[str, ...]:
         warnings.append(f"{ran.end.dropped} bytes of output beyond the limit were dropped")
     if ran.end.oom_killed and not ran.end.exit_code:
         warnings.append("the kernel ended a child process at the memory limit")
+    if any(call.imputed for call in ran.meter.calls):
+        warnings.append("the agent's own login paid: its cost is what its tokens cost at list price")
     if ran.meter.incomplete:
         warnings.append(f"the usage of {ran.meter.incomplete} model calls is not fully known")
     if ran.meter.journal_error:

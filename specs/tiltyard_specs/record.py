@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from tiltyard_specs.base import Model
 from tiltyard_specs.claim_record import Claim
+from tiltyard_specs.difference_record import Difference
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.usage import Usage
 from tiltyard_specs.versioned import parse_versioned
@@ -67,6 +68,8 @@ class Spend(RecordModel):
     """What a budget in US dollars was charged: the worst case stands in for usage that is unknown."""
     charged_tokens: int | None = None
     """What a budget in tokens was charged, likewise."""
+    imputed: bool | None = None
+    """True when the agent's own login paid: the cost is what its tokens cost at list price; else null."""
     held_seconds: Finite | None = None
     """How long calls were held back because a provider was overloaded."""
 
@@ -195,7 +198,7 @@ class RunRecord(RecordModel):
     images: dict[str, ImageFact] = Field(default_factory=dict)
     """Images used: base, agent, workspace, arm."""
     versions: dict[str, str] = Field(default_factory=dict)
-    """Versions of Tiltyard, the agent CLI, the engine."""
+    """Versions of Tiltyard, the agent CLI, the engine, and the price table (`prices`)."""
     position: int = 0
     """Place of the run in the plan's order, from 0."""
     block: str = ""
@@ -222,6 +225,8 @@ class RunRecord(RecordModel):
     """Under which rules the run took place."""
     agent_error: AgentErrorFact | None = None
     """The error that the agent reported."""
+    difference: Difference | None = None
+    """How the agent's account differs from the meter's; null where they agree or nothing was metered."""
     warnings: tuple[str, ...] = ()
     """What a reader of the record should know."""
 
