@@ -1,0 +1,68 @@
+"""Cuts a plan into shards, and turns plans into files and back.
+
+A shard is a stretch of whole blocks. Which one follows from the plan and the number of shards alone, so that
+machines that share nothing agree on it.
+"""
+
+from tiltyard_cluster.plan import Plan, PlannedRun
+from tiltyard_specs.plan_file import PlanColumns, PlanFile, ShardName
+from tiltyard_specs.receipt import Selection
+
+
+def shard_runs(plan: Plan, name: ShardName) -> tuple[PlannedRun, ...]:
+    """The runs of a shard, in order. The shards of a plan differ by at most one block.
+
+    A plan with fewer blocks than shards has empty ones.
+    """
+    blocks = plan.blocks()
+    first, last = (len(blocks) * end // name.of for end in (name.index - 1, name.index))
+    return tuple(run for block in blocks[first:last] for run in block)
+
+
+def empty_shards(plan: Plan, shards: int) -> int:
+    """How many of the shards get no block."""
+    return max(0, shards - len(plan.blocks()))
+
+
+def to_file(
+    plan: Plan, *, spec: str, selection: Selection, commits: dict[str, str], script: str | None, shards: int
+) -> PlanFile:
+    """A plan as it is written down."""
+    runs = plan.runs
+    return PlanFile(
+        plan_id=plan.plan_id,
+        trial=plan.trial,
+        seed=plan.seed,
+        spec=spec,
+        selection=selection,
+        commits=commits,
+        script=script,
+        shards=shards,
+        runs=PlanColumns(
+            run_id=tuple(run.run_id for run in runs),
+            block=tuple(run.block for run in runs),
+            capability=tuple(run.capability for run in runs),
+            question=tuple(run.question for run in runs),
+            arm=tuple(run.arm for run in runs),
+            agent=tuple(run.agent for run in runs),
+            rep=tuple(run.rep for run in runs),
+            position=tuple(run.position for run in runs),
+        ),
+    )
+
+
+def from_file(file: PlanFile) -> Plan:
+    """A plan as it was written down."""
+    columns = file.runs
+    runs = zip(
+        columns.run_id,
+        columns.position,
+        columns.block,
+        columns.capability,
+        columns.question,
+        columns.arm,
+        columns.agent,
+        columns.rep,
+        strict=True,
+    )
+    return Plan(file.plan_id, file.trial, file.seed, tuple(PlannedRun(*run) for run in runs))

@@ -1,0 +1,111 @@
+"""The plan of a trial as a file, `plan.json`: what shards run and what a merge must find.
+
+Runs are held by column: a plan of a million runs is read in seconds.
+"""
+
+import re
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from tiltyard_specs.canonical import canonical_json, content_id
+from tiltyard_specs.errors import UsageError
+from tiltyard_specs.receipt import Selection
+from tiltyard_specs.record import RecordModel
+from tiltyard_specs.versioned import parse_versioned
+
+PLAN_VERSION = 1
+_SHARD = re.compile(r"([0-9]+)/([0-9]+)")
+
+
+class PlanColumns(RecordModel):
+    """Every run, in execution order; the columns are of one length."""
+
+    run_id: tuple[str, ...]
+    """Content id of what determines the run."""
+    block: tuple[str, ...]
+    """Id of its block: the same question, agent and rep over all arms."""
+    capability: tuple[str | None, ...]
+    """The capability that the question is asked for."""
+    question: tuple[str, ...]
+    """Id of the question."""
+    arm: tuple[str, ...]
+    """Name of the arm."""
+    agent: tuple[str, ...]
+    """Name of the agent variant."""
+    rep: tuple[int, ...]
+    """Repetition, from 1."""
+    position: tuple[int, ...]
+    """Place in the order of the whole spec, from 0; a selection leaves gaps."""
+
+    @model_validator(mode="after")
+    def _one_length(self) -> Self:
+        columns = (self.block, self.capability, self.question, self.arm, self.agent, self.rep, self.position)
+        if any(len(column) != len(self.run_id) for column in columns):
+            raise ValueError("the columns differ in length")
+        return self
+
+
+class PlanFile(RecordModel):
+    """A plan with all that a machine needs to run its part of it."""
+
+    schema_version: int = PLAN_VERSION
+    """Version of this format."""
+    plan_id: str
+    """Content id of the seed and of every run, in order."""
+    trial: str
+    """Name of the trial."""
+    seed: int
+    """Seed of the order and of the statistics."""
+    spec: str
+    """Path of the spec, from the folder of this file."""
+    selection: Selection = Selection()
+    """Which part of the spec was asked for."""
+    commits: dict[str, str] = Field(default_factory=dict)
+    """The commit of each repo: every shard works on the same, wherever refs have moved to."""
+    script: str | None = None
+    """Digest of the model script that answers instead of a provider."""
+    shards: Annotated[int, Field(ge=1)] = 1
+    """Into how many parts it is to be cut."""
+    runs: PlanColumns
+    """Every run."""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.plan_id != content_id({"seed": self.seed, "runs": self.runs.run_id}, length=32):
+            raise ValueError("plan_id is not the id of these runs: the file was changed by hand or damaged")
+        if len(set(self.runs.run_id)) != len(self.runs.run_id):
+            raise ValueError("a run stands in it twice")
+        return self
+
+    def to_json(self) -> str:
+        """The text of plan.json: canonical, so that equal plans are equal files."""
+        return canonical_json(self.model_dump(mode="json")) + "\n"
+
+
+class ShardName(RecordModel):
+    """Which part of a plan: shard `index` of `of`, counted from 1."""
+
+    index: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.of}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2/5`.
+
+        Raises:
+            UsageError: It is not two whole numbers, or the first is not between 1 and the second.
+        """
+        found = _SHARD.fullmatch(text)
+        index, of = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= index <= of:
+            raise UsageError(f"{text!r} names no shard: give I/N, with I from 1 to N, such as 2/5")
+        return cls(index=index, of=of)
+
+
+def parse_plan(text: str | bytes, source: str) -> PlanFile:
+    """Read a plan; DataError when it is none, was changed, or was written by a newer Tiltyard."""
+    return parse_versioned(PlanFile, text, source, newest=PLAN_VERSION)
