@@ -38,7 +38,7 @@ def examine_spec(
     """
     yield ok(f"{trial.path.name}: the spec is right")
     try:
-        require_supported(trial)
+        require_supported(trial, environ, scripted=scripted)
     except UnavailableError as error:
         yield missing(str(error))
     if not scripted:

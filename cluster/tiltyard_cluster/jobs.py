@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tiltyard_cluster.arm_images import TRIAL_OUT, ArmImage
 from tiltyard_cluster.known_secrets import known_secrets
+from tiltyard_cluster.logins import login_of
 from tiltyard_cluster.plan import PlannedRun, run_timeout
 from tiltyard_cluster.providers import run_upstreams
 from tiltyard_cluster.treatment import with_treatment
@@ -84,7 +85,7 @@ class JobFactory:
         return MeterRules(
             limits=limits,
             rewrite=dict(agent.rewrite),
-            auth=agent.auth,
+            auth="placebo" if self.scripted else agent.auth,
             prompt_cache=spec.gateway.prompt_cache,
             nonce=spec.gateway.nonce,
             proxied=isinstance(spec.network, AllowHosts),
@@ -102,10 +103,15 @@ class JobFactory:
             env=dict(arm.env) | dict(agent.env),
             command=agent.command,
             gateway_url=GATEWAY_URL,
+            login=self._login(agent),
             max_turns=self.trial.spec.limits.turns,
             solution=solution.read_bytes() if solution is not None and reads_solution else None,
         )
         return with_treatment(task, arm)
+
+    def _login(self, agent: AgentVariant) -> Mapping[str, str]:
+        own = agent.auth == "passthrough" and not self.scripted
+        return login_of(self.trial, agent, self.environ).env if own else {}
 
     def _prompt(self, question: Question, arm: Arm) -> str:
         defaults = self.trial.spec.defaults

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import JsonValue
 
 from tiltyard_cluster.layout import TRIAL
+from tiltyard_cluster.logins import login_secrets
 from tiltyard_cluster.store import Store
 from tiltyard_runner.masking import Masking
 from tiltyard_runner.redaction import mask_strings
@@ -29,7 +30,7 @@ def known_secrets(trial: Trial, environ: Mapping[str, str]) -> tuple[str, ...]:
     named += [arm.keys_from or {} for arm in whole.arms]
     names = {*DEFAULT_KEYS.values(), *(name for keys in named for name in keys.values())}
     values = {value for name in names if (value := environ.get(name, "").strip())}
-    return tuple(sorted(values))
+    return tuple(sorted(values | login_secrets(trial, environ)))
 
 
 def mask_receipt(store: Store, secrets: Iterable[str]) -> None:

@@ -25,7 +25,7 @@ def require_ready(trial: Trial, environ: Mapping[str, str], *, model_script: Pat
         UnavailableError: A setting cannot be enforced, a key is missing, no engine answers, or it cannot give
             what `limits` ask for.
     """
-    require_supported(trial)
+    require_supported(trial, environ, scripted=model_script is not None)
     if model_script is not None:
         load_script(model_script)
     elif problems := missing_keys(trial, environ):

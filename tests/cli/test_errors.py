@@ -131,15 +131,14 @@ def test_a_careless_spec_is_warned_of(tiltyard: Command, spec: Spec) -> None:
 
 
 def test_a_setting_that_cannot_be_enforced(tiltyard: Command, spec: Spec) -> None:
-    """Refused, since a limit that is silently ignored costs money."""
+    """Refused, since a policy that is silently ignored costs money."""
     path = spec(("kind: text", "auth: passthrough, kind: text"))
     done = tiltyard("run", path.name, **NOWHERE)
 
     assert done.code == ExitCode.UNAVAILABLE
     assert done.err == (
-        "tiltyard: trial.yaml: this version of Tiltyard does not enforce auth: passthrough (agent probe, "
-        "arm plain); auth: passthrough (agent probe, arm docs); "
-        "remove the setting to run without it\n"
+        "tiltyard: trial.yaml: auth: passthrough cannot be used: text keeps no login of its own: "
+        "name the variable that holds it, keys_from: {anthropic: NAME_OF_A_VARIABLE}\n"
     )
 
 

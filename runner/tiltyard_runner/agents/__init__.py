@@ -1,5 +1,6 @@
 """Agent adapters: how each agent is started, and what its output says."""
 
+from tiltyard_runner.agents.login import Login, find_login
 from tiltyard_runner.agents.model import (
     HOME,
     SCRATCH,
@@ -33,9 +34,11 @@ __all__ = [
     "ErrorKind",
     "Launch",
     "LaunchFile",
+    "Login",
     "Provider",
     "Skill",
     "ToolCall",
     "adapter_for",
+    "find_login",
     "read_saved",
 ]

@@ -54,7 +54,7 @@ class ClaudeAdapter:
         env = {
             **FIXED_ENV,
             "ANTHROPIC_BASE_URL": task.gateway_url,
-            "ANTHROPIC_API_KEY": task.placebo_key,
+            **task.keys("ANTHROPIC_API_KEY"),
             **task.env,
         }
         if task.command is not None:

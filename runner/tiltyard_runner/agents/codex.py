@@ -51,9 +51,10 @@ class CodexAdapter:
 
     def launch(self, task: AgentTask) -> Launch:
         """The CLI with its own sandbox off: inside Docker that sandbox fails every command, silently."""
+        keys = task.keys("OPENAI_API_KEY")
         env = {
-            KEY_VARIABLE: task.placebo_key,
-            "OPENAI_API_KEY": task.placebo_key,
+            KEY_VARIABLE: keys["OPENAI_API_KEY"],
+            **keys,
             "OPENAI_BASE_URL": f"{task.gateway_url}/v1",
             **task.env,
         }

@@ -56,7 +56,7 @@ class MiniAdapter:
         """The CLI without confirmations and without a cost limit of its own; the prompt is in a file."""
         env = {
             **FIXED_ENV,
-            "OPENAI_API_KEY": task.placebo_key,
+            **task.keys("OPENAI_API_KEY"),
             "OPENAI_API_BASE": f"{task.gateway_url}/v1",
             "OPENAI_BASE_URL": f"{task.gateway_url}/v1",
             **({} if task.model is None else {"MSWEA_MODEL_NAME": _routed(task.model)}),

@@ -60,6 +60,8 @@ class AgentTask:
     """Runs instead of the CLI by `sh -c`; `{prompt}` is substituted shell-quoted."""
     gateway_url: str = "http://127.0.0.1:8484"
     placebo_key: str = "sk-placebo"
+    login: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables with the agent's own login; empty for an agent that gets the placebo key."""
     mcp_servers: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Name to {command, args, env, tools}."""
     skills: tuple[Skill, ...] = ()
@@ -67,6 +69,10 @@ class AgentTask:
     max_turns: int | None = None
     solution: bytes | None = None
     """The patch that the oracle applies."""
+
+    def keys(self, *names: str) -> Mapping[str, str]:
+        """The variables with the agent's key: its login, and nothing beside it that a CLI would prefer."""
+        return self.login or dict.fromkeys(names, self.placebo_key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,8 @@ class TextAdapter:
             )
         env = {
             "ANTHROPIC_BASE_URL": task.gateway_url,
-            "ANTHROPIC_API_KEY": task.placebo_key,
             "OPENAI_BASE_URL": f"{task.gateway_url}/v1",
-            "OPENAI_API_KEY": task.placebo_key,
+            **task.keys("ANTHROPIC_API_KEY", "OPENAI_API_KEY"),
             **task.env,
         }
         return Launch(custom_command(task.command, task.prompt), env)
