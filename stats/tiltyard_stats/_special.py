@@ -13,11 +13,12 @@ def normal_quantile(probability: float) -> float:
     return float(ndtri(probability))
 
 
-def t_quantile(probability: float, df: ArrayLike) -> FloatArray:
+def t_quantile(probability: ArrayLike, df: ArrayLike) -> FloatArray:
     """Quantile of Student's t distribution."""
     from scipy.special import stdtrit  # noqa: PLC0415 - lazy by design
 
-    return np.asarray(stdtrit(np.asarray(df, dtype=np.float64), probability), dtype=np.float64)
+    level = np.asarray(probability, dtype=np.float64)
+    return np.asarray(stdtrit(np.asarray(df, dtype=np.float64), level), dtype=np.float64)
 
 
 def t_two_sided(statistic: ArrayLike, df: ArrayLike) -> FloatArray:
