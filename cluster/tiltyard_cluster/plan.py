@@ -7,6 +7,7 @@ machine and with every Python version, and stay the same for what is left when a
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -18,6 +19,10 @@ from tiltyard_specs.variants import expand
 
 SEMANTICS = 1
 """Raised when a run of the same spec would mean something else."""
+_RUN_ID = 32
+"""Hex digits of a run's id."""
+_BLOCK_ID = 12
+_REP = "rep"
 _NOT_AGENT = {"keys_from", "timeout"}
 _NOT_ARM = {"keys_from", "factors", "parallel_setup", "repos", "overlay"}
 _NOT_QUESTION = {"repo", "timeout", "solution", "hidden"}
@@ -57,12 +62,21 @@ class Plan:
         return [tuple(group) for group in groups.values()]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Block:
     capability: str | None
     question: str
     agent: str
     rep: int
+
+    @cached_property
+    def key(self) -> str:
+        """Canonical text of what names it."""
+        return canonical_json([self.capability, self.question, self.agent, self.rep])
+
+    @cached_property
+    def id(self) -> str:
+        return hashlib.sha256(self.key.encode()).hexdigest()[:_BLOCK_ID]
 
 
 def make_plan(trial: Trial, commits: Mapping[str, str], script: str | None = None) -> Plan:
@@ -76,7 +90,7 @@ def make_plan(trial: Trial, commits: Mapping[str, str], script: str | None = Non
     """
     contents = _Contents(trial, commits, script)
     runs = [
-        _planned(position, block, arm, content_id(contents.of(block, arm), length=32))
+        _planned(position, block, arm, contents.run_id(block, arm))
         for position, (block, arm) in enumerate(_order(trial))
         if contents.has(block, arm)
     ]
@@ -93,9 +107,9 @@ def plan_of(trial: Trial, runs: Sequence[PlannedRun]) -> Plan:
 def _order(trial: Trial) -> Iterator[tuple[_Block, str]]:
     """Every run of the whole spec: a selection changes neither the order nor the places of what is left."""
     blocks = sorted(_blocks(trial), key=lambda block: _block_order(trial.seed, block))
+    names = [arm.name for arm in trial.whole.arms]
     for block in blocks:
-        names = [arm.name for arm in trial.whole.arms]
-        for name in sorted(names, key=lambda name: _hash(trial.seed, _block_id(block), name)):
+        for name in sorted(names, key=partial(_hash, trial.seed, block.id)):
             yield block, name
 
 
@@ -111,7 +125,7 @@ def _planned(position: int, block: _Block, arm: str, run_id: str) -> PlannedRun:
     return PlannedRun(
         run_id,
         position,
-        _block_id(block),
+        block.id,
         block.capability,
         block.question,
         arm,
@@ -131,15 +145,7 @@ def placements(spec: TrialSpec) -> Sequence[tuple[str | None, str]]:
 
 def _block_order(seed: int, block: _Block) -> tuple[int, str]:
     # All of one rep come before the next rep: a trial that is stopped early is balanced.
-    return block.rep, _hash(seed, canonical_json(_block_key(block)))
-
-
-def _block_key(block: _Block) -> list[object]:
-    return [block.capability, block.question, block.agent, block.rep]
-
-
-def _block_id(block: _Block) -> str:
-    return content_id(_block_key(block), length=12)
+    return block.rep, _hash(seed, block.key)
 
 
 def _hash(seed: int, *parts: str) -> str:
@@ -161,12 +167,31 @@ class _Contents:
         self._questions = {question.id: self._question(question) for question in trial.spec.questions}
         self._agents = {agent.name: _data(agent, _NOT_AGENT) for agent in trial.agents}
         self._common = self._of_all()
+        self._texts: dict[tuple[str | None, str, str, str], tuple[str, str]] = {}
 
     def has(self, block: _Block, arm: str) -> bool:
         """Whether the run is selected."""
         return arm in self._arms and block.question in self._questions and block.agent in self._agents
 
-    def of(self, block: _Block, arm_name: str) -> dict[str, Any]:
+    def run_id(self, block: _Block, arm: str) -> str:
+        """The id of a run: it hashes the canonical text of its content."""
+        around = self._around(block.capability, block.question, block.agent, arm)
+        return hashlib.sha256(str(block.rep).join(around).encode()).hexdigest()[:_RUN_ID]
+
+    def _around(self, capability: str | None, question: str, agent: str, arm: str) -> tuple[str, str]:
+        """The canonical text before and after the rep: all else is the same in each repetition."""
+        key = (capability, question, agent, arm)
+        if key not in self._texts:
+            content = self._of(_Block(capability, question, agent, rep=0), arm)
+            before = {name: value for name, value in content.items() if name < _REP}
+            after = {name: value for name, value in content.items() if name > _REP}
+            self._texts[key] = (
+                f'{canonical_json(before)[:-1]},"{_REP}":',
+                f",{canonical_json(after)[1:]}",
+            )
+        return self._texts[key]
+
+    def _of(self, block: _Block, arm_name: str) -> dict[str, Any]:
         arm = self._trial.arm(arm_name)
         question, agent = self._trial.question(block.question), self._trial.agent(block.agent)
         return self._common | {
@@ -177,7 +202,6 @@ class _Contents:
             "agent": self._agents[block.agent],
             "script": self._script if calls_model(agent.under(arm)) else None,
             "arm": self._arms[arm.name],
-            "rep": block.rep,
             "timeout": run_timeout(self._trial, question, agent),
         }
 
