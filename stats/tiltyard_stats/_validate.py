@@ -118,12 +118,12 @@ def whole(name: str, value: float, minimum: int) -> int:
     return int(value)
 
 
-def cases(
-    passes_name: str, passes: ArrayLike, runs_name: str, runs: ArrayLike
-) -> tuple[IntArray, IntArray]:
+def cases(passes_name: str, passes: ArrayLike, runs_name: str, runs: ArrayLike) -> tuple[IntArray, IntArray]:
     """Passes and runs of one or more cases, each of shape (cases,); one number of runs may serve for all."""
     if np.ndim(passes) != 1 or np.size(passes) == 0:
-        raise ValueError(f"{passes_name} (shape {np.shape(passes)}) must hold one count per case, at least one.")
+        raise ValueError(
+            f"{passes_name} (shape {np.shape(passes)}) must hold one count per case, at least one."
+        )
     if np.ndim(runs) > 1 or (np.ndim(runs) == 1 and np.size(runs) != np.size(passes)):
         raise ValueError(
             f"{runs_name} (shape {np.shape(runs)}) must be one number, or one per case of {passes_name}"
@@ -144,3 +144,47 @@ def outcomes(name: str, values: ArrayLike, minimum_rows: int = 1) -> IntArray:
         bad = array[~np.isin(array, (0.0, 1.0))].flat[0]
         raise ValueError(f"{name} holds {bad}; each outcome must be 0 (failed) or 1 (passed).")
     return array.astype(np.int64)
+
+
+def costs(name: str, values: ArrayLike) -> FloatArray:
+    """Costs along the last axis, in any one unit: finite, none below 0, at least one."""
+    array = samples(name, values)
+    if (array < 0).any():
+        raise ValueError(f"{name} holds {array.min()}; a cost must be at least 0.")
+    return array
+
+
+def cost_cells(
+    arm: Sequence[ArrayLike], baseline: Sequence[ArrayLike]
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Costs of two sides by cell, as many cells on both, with a baseline that costs something in each."""
+    if len(arm) != len(baseline):
+        raise ValueError(
+            f"arm ({len(arm)} cells) and baseline ({len(baseline)} cells) must have as many cells."
+        )
+    sides = cells("arm", arm), cells("baseline", baseline)
+    for name, side in zip(("arm", "baseline"), sides, strict=True):
+        costs(name, np.concatenate(side))
+    positive_means("baseline", np.array([cell.mean() for cell in sides[1]]))
+    return sides
+
+
+def positive_means(name: str, means: FloatArray) -> None:
+    """Means that something can be divided by."""
+    if (means <= 0).any():
+        raise ValueError(f"{name} (mean {means.min()}) must have a mean above 0 in each cell.")
+
+
+def rates(name: str, values: ArrayLike) -> FloatArray:
+    """Rates of one or more cases, shape (cases,), each in [0, 1]."""
+    array = sample(name, values)
+    outside = array[(array < 0) | (array > 1)]
+    if len(outside):
+        raise ValueError(f"{name} holds {outside[0]}; a rate must lie in [0, 1].")
+    return array
+
+
+def same_length(left_name: str, left: FloatArray, right_name: str, right: FloatArray) -> None:
+    """Two lists whose items go together."""
+    if len(left) != len(right):
+        raise ValueError(f"{left_name} ({len(left)} items) and {right_name} ({len(right)}) must be as long.")

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from math import inf
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltyard_stats import _validate as check
-from tiltyard_stats._moments import by_cell, by_row, pooled
+from tiltyard_stats._moments import Moments, by_cell, by_row, pooled
 from tiltyard_stats._result import FloatArray, Interval, Intervals
-from tiltyard_stats._special import t_quantile
+from tiltyard_stats._special import normal_quantile, t_quantile
 
+MeanMethod = Literal["t", "z"]
 _UNBOUNDED = (-inf, inf)
 
 
@@ -18,10 +20,11 @@ def mean_interval(
     values: ArrayLike,
     *,
     confidence: float = 0.95,
+    method: MeanMethod = "t",
     bounds: tuple[float, float] = _UNBOUNDED,
     claim: str = "these runs",
 ) -> Interval:
-    """Student's t interval of a mean.
+    """Student's t interval of a mean: of cost, latency, score, steps, tools.
 
     Parameters
     ----------
@@ -29,6 +32,8 @@ def mean_interval(
         Observations of one cell.
     confidence : float
         Nominal coverage.
+    method : {"t", "z"}
+        "z" takes the normal quantile, as a source does; it is too narrow and here to reproduce its figures.
     bounds : pair of float
         The range of possible means; the interval is clipped to it (costs: 0 and infinity).
     claim : str
@@ -46,8 +51,8 @@ def mean_interval(
 
     Notes
     -----
-    mean ± t sd/sqrt(n) with n-1 degrees of freedom [1]_. The normal quantile in its place covers 85% at n =
-    4.
+    mean ± t sd/sqrt(n) with n-1 degrees of freedom [1]_. The normal quantile in its place covers 85.5% at n
+    = 4, 87.8% at 5, 90.9% at 8 and 93.5% at 20.
 
     References
     ----------
@@ -59,15 +64,15 @@ def mean_interval(
     >>> print(f"{interval.estimate} ({interval.low:.1f} to {interval.high:.1f})")
     47.25 (17.1 to 77.4)
     """
-    return mean_intervals(
-        check.sample("values", values)[np.newaxis], confidence=confidence, bounds=bounds, claim=claim
-    )[0]
+    cell = check.sample("values", values)[np.newaxis]
+    return mean_intervals(cell, confidence=confidence, method=method, bounds=bounds, claim=claim)[0]
 
 
 def mean_intervals(
     values: ArrayLike,
     *,
     confidence: float = 0.95,
+    method: MeanMethod = "t",
     bounds: tuple[float, float] = _UNBOUNDED,
     claim: str = "these runs",
 ) -> Intervals:
@@ -77,7 +82,7 @@ def mean_intervals(
     ----------
     values : array of float, shape (cells, n)
         Observations of a cell along the last axis.
-    confidence, bounds, claim
+    confidence, method, bounds, claim
         As for `mean_interval`.
 
     Returns
@@ -90,23 +95,38 @@ def mean_intervals(
     >>> mean_intervals([[1.0, 3.0], [5.0, 5.0]]).warnings
     ((), ('zero-variance',))
     """
-    moments = by_row(check.samples("values", values))
-    check.proportion("confidence", confidence)
-    df = np.asarray(moments.n - 1, dtype=np.float64)
-    error = np.sqrt(moments.variance / moments.n)
-    low, high = _t_bounds(moments.mean, error, df, confidence, bounds)
-    return Intervals(
-        estimate=moments.mean,
-        low=low,
-        high=high,
-        confidence=confidence,
-        method="t",
-        n=moments.n,
-        claim=claim,
-        warnings=tuple(_codes(size, spread) for size, spread in zip(moments.n, error, strict=True)),
-        standard_error=error,
-        df=df,
-    )
+    return _of_moments(by_row(check.samples("values", values)), confidence, method, bounds, claim)
+
+
+def cell_means(
+    cells: Sequence[ArrayLike],
+    *,
+    confidence: float = 0.95,
+    method: MeanMethod = "t",
+    bounds: tuple[float, float] = _UNBOUNDED,
+    claim: str = "these runs",
+) -> Intervals:
+    """Student's t intervals of cells of any sizes, such as the token means by question and arm.
+
+    Parameters
+    ----------
+    cells : sequence of arrays of float, each of shape (n_cell,)
+        Observations by cell.
+    confidence, method, bounds, claim
+        As for `mean_interval`.
+
+    Returns
+    -------
+    Intervals
+        One per cell.
+
+    Examples
+    --------
+    >>> means = cell_means([[1.0, 3.0, 5.0], [8.0]])
+    >>> means.estimate.tolist(), means.warnings
+    ([3.0, 8.0], ((), ('n<2',)))
+    """
+    return _of_moments(by_cell(check.cells("cells", cells)), confidence, method, bounds, claim)
 
 
 def stratified_mean(
@@ -168,6 +188,32 @@ def stratified_mean(
         warnings=_codes(size, float(error[0])) + (("pooled-variance",) if borrowed else ()),
         standard_error=float(error[0]),
         df=float(df),
+    )
+
+
+def _of_moments(
+    moments: Moments, confidence: float, method: MeanMethod, bounds: tuple[float, float], claim: str
+) -> Intervals:
+    check.proportion("confidence", confidence)
+    check.choice("method", method, ("t", "z"))
+    df = np.asarray(moments.n - 1, dtype=np.float64)
+    error = np.sqrt(moments.variance / moments.n)
+    low, high = _t_bounds(moments.mean, error, df, confidence, bounds)
+    if method == "z":
+        df = np.full(df.shape, np.nan)
+        half = normal_quantile(0.5 + confidence / 2) * np.where(error > 0, error, np.nan)
+        low, high = np.clip(moments.mean - half, *bounds), np.clip(moments.mean + half, *bounds)
+    return Intervals(
+        estimate=moments.mean,
+        low=low,
+        high=high,
+        confidence=confidence,
+        method=method,
+        n=moments.n,
+        claim=claim,
+        warnings=tuple(_codes(int(size), spread) for size, spread in zip(moments.n, error, strict=True)),
+        standard_error=error,
+        df=df,
     )
 
 
