@@ -15,9 +15,11 @@ from tiltyard_gateway.config import RunMeter, RunTicket
 from tiltyard_runner.agent_process import AgentEnd, ExecProcess, MainProcess, Watch, output_files
 from tiltyard_runner.agents import AgentAdapter, AgentOutput, AgentResult, AgentTask, Launch, adapter_for
 from tiltyard_runner.container import AGENT_UID, HOME, ROOT_UID, Container, ContainerPlan, FileToPut
+from tiltyard_runner.cutting import beginning
 from tiltyard_runner.errors import InfraError, SetupError
 from tiltyard_runner.grading.grade import Grade, grade, tree_owner
 from tiltyard_runner.job import Job, Place
+from tiltyard_runner.masking import Masking
 from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_runner.metering import Metering
 from tiltyard_runner.recording import Ran, build_record
@@ -228,7 +230,8 @@ class _Attempt:
 
     def unrecorded(self, error: Exception) -> RunRecord:
         """What an agent printed must never end a trial; nor may it excuse the run."""
-        return self._lost(Outcome.NO_ANSWER, f"what the agent left cannot be recorded: {error}"[:_REASON])
+        said = beginning(_words(error), _REASON, Masking(self._job.secrets).text)
+        return self._lost(Outcome.NO_ANSWER, f"what the agent left cannot be recorded: {said}")
 
     def _lost(self, outcome: Outcome, reason: str) -> RunRecord:
         """The record of an attempt that has no verdict; what it spent stands in it all the same."""
@@ -239,3 +242,11 @@ class _Attempt:
 
     def _elapsed(self) -> float:
         return round(time.monotonic() - self._clock, 3)
+
+
+def _words(error: Exception) -> str:
+    """What is wrong, without the values that a validation error quotes and cuts in its middle."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)

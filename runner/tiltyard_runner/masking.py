@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 
-from tiltyard_specs.redact import MASK, PLACEBO_PREFIX, Redactor
+from tiltyard_specs.redact import MASK, PLACEBO_PREFIX, Redactor, written_forms
 
 _STARTS = (
     *(b"AIza", b"AKIA", b"ASIA", b"github_pat_", b"PRIVATE KEY"),
@@ -40,9 +40,7 @@ class Masking:
     def __init__(self, secrets: Iterable[str]) -> None:
         known = _secrets(secrets)
         self._redactor = Redactor(known)
-        # Letters and digits stand as they are however the secret is written: in JSON, in a URL.
-        anchors = [max(_ANCHOR.findall(secret), key=len, default="").encode() for secret in known]
-        self._starts = (*_STARTS, *anchors)
+        self._starts = (*_STARTS, *(start for secret in known for start in _anchors(secret)))
 
     def data(self, data: bytes) -> tuple[bytes, int]:
         """The bytes with each secret masked, and how many those were."""
@@ -58,6 +56,11 @@ class Masking:
         masked = self._redactor.text(_LONG_WORD.sub(_without_flood, text))
         return masked, _added(masked.count(MASK) - text.count(MASK), differs=masked != text)
 
+    def sentence(self, text: str) -> tuple[str, int]:
+        """The same for a short text, in which parts of known secrets are masked as well."""
+        masked = self._redactor.sentence(_LONG_WORD.sub(_without_flood, text))
+        return masked, _added(masked.count(MASK) - text.count(MASK), differs=masked != text)
+
     def _suspect(self, data: bytes) -> bool:
         return (
             any(start in data for start in self._starts)
@@ -66,9 +69,17 @@ class Masking:
         )
 
 
+def _anchors(secret: str) -> Iterable[bytes]:
+    """One of these stands in whatever form the secret is written."""
+    # Letters and digits stand as they are in JSON and in a URL.
+    plain = max(_ANCHOR.findall(secret), key=len, default="")
+    yield _bytes(plain)
+    yield from (_bytes(form) for form in written_forms(secret) if plain not in form)
+
+
 def exact(secrets: Iterable[str]) -> Callable[[bytes], tuple[bytes, int]]:
     """A function that masks the given secrets and nothing else."""
-    values = [secret.encode() for secret in sorted(_secrets(secrets), key=len, reverse=True)]
+    values = [_bytes(secret) for secret in sorted(_secrets(secrets), key=len, reverse=True)]
 
     def mask(data: bytes) -> tuple[bytes, int]:
         count = 0
@@ -83,6 +94,11 @@ def exact(secrets: Iterable[str]) -> Callable[[bytes], tuple[bytes, int]]:
 def _secrets(secrets: Iterable[str]) -> list[str]:
     """Those that are secrets: `Redactor` leaves short ones and placebo keys alone as well."""
     return [each for each in secrets if len(each) >= _SHORTEST and not each.startswith(PLACEBO_PREFIX)]
+
+
+def _bytes(secret: str) -> bytes:
+    """As the environment holds it, whatever its encoding."""
+    return secret.encode("utf-8", "surrogateescape")
 
 
 def _added(masks: int, *, differs: bool) -> int:

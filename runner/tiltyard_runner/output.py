@@ -6,6 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
+_LONGEST_WORD = 4096
+
 
 class OutputFiles:
     """raw.out and raw.err of one process, together at most `limit` bytes.
@@ -19,6 +21,7 @@ class OutputFiles:
         self._left = limit
         self.dropped = 0
         """Bytes that did not fit."""
+        self._cut: set[BinaryIO] = set()
 
     def __enter__(self) -> Self:
         self._out = self.stdout.open("ab")
@@ -43,6 +46,22 @@ class OutputFiles:
         self._left -= len(kept)
         self.dropped += len(chunk) - len(kept)
         file.write(kept)
+        if len(kept) < len(chunk) and file not in self._cut:
+            self._cut.add(file)
+            self.dropped += _drop_last_word(file)
+
+
+def _drop_last_word(file: BinaryIO) -> int:
+    """Take off what may be the beginning of a key, of which the rest was dropped; how many bytes that was."""
+    file.flush()
+    size = file.tell()
+    with Path(file.name).open("rb") as written:
+        written.seek(max(0, size - _LONGEST_WORD))
+        end = written.read()
+    kept = max(end.rfind(blank) for blank in (b" ", b"\n", b"\t", b'"')) + 1
+    lost = len(end) - kept if kept else 0
+    file.truncate(size - lost)
+    return lost
 
 
 class Drain:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable
 
 from tiltyard_runner.agents import ToolCall as AgentToolCall
+from tiltyard_runner.cutting import Mask, beginning
+from tiltyard_runner.masking import Masking
 from tiltyard_specs.record import ToolCall
 
 MAX_DEPTH = 40
@@ -14,11 +16,17 @@ MAX_TOTAL = 8 * 1024 * 1024
 """Characters of all inputs of a run together; what comes later keeps its name alone."""
 
 
-def recorded_calls(calls: Iterable[AgentToolCall]) -> tuple[ToolCall, ...]:
-    """The calls in order, each with its input or a note in its place."""
+def recorded_calls(calls: Iterable[AgentToolCall], secrets: Iterable[str] = ()) -> tuple[ToolCall, ...]:
+    """The calls in order, each with its input or a note in its place.
+
+    Args:
+        calls: What the agent did.
+        secrets: The keys in use: a bound cuts none of them in two.
+    """
+    mask = Masking(secrets).text
     kept, total = [], 0
     for call in calls:
-        value, size = _bounded(call.input)
+        value, size = _bounded(call.input, mask)
         total += size
         if total > MAX_TOTAL:
             value = f"[left out: {size} characters]"
@@ -26,12 +34,12 @@ def recorded_calls(calls: Iterable[AgentToolCall]) -> tuple[ToolCall, ...]:
     return tuple(kept)
 
 
-def _bounded(value: object) -> tuple[dict[str, object] | list[object] | str, int]:
+def _bounded(value: object, mask: Mask) -> tuple[dict[str, object] | list[object] | str, int]:
     if _depth(value) > MAX_DEPTH:
         return f"[left out: more than {MAX_DEPTH} levels deep]", 0
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if len(text) > MAX_INPUT:
-        return f"{text[:MAX_INPUT]} [cut: {len(text)} characters]", MAX_INPUT
+        return f"{beginning(text, MAX_INPUT, mask)} [cut: {len(text)} characters]", MAX_INPUT
     return value if isinstance(value, dict | list) else text, len(text)
 
 

@@ -85,7 +85,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         reported=reported,
         difference=_difference(job, ran) if ran else None,
         delivered=_delivery(job, missing) if ran else None,
-        tool_calls=recorded_calls(result.tool_calls),
+        tool_calls=recorded_calls(result.tool_calls, job.secrets),
         turns=_turns(result, metered),
         seconds=round(end.seconds, 3) if end else seconds,
         started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),

@@ -16,7 +16,10 @@ from tiltyard_runner.stream_masking import mask_file
 from tiltyard_specs.record import RunRecord
 
 _FILES = ("prompt.txt", "raw.out", "raw.err", "setup.log", "verify.log", "agent.json")
+_CALLS = "calls.jsonl"
 _PATCH = "patch.diff"
+_QUOTING = frozenset({"reason", "agent_error", "warnings"})
+"""Parts of a record that quote what others say, which they may have cut in the middle of a key."""
 _IDENTITY = frozenset(
     {"run_id", "trial", "capability", "question", "arm", "agent", "block", "outcome", "started_at", "images"}
     | {"versions", "kind", "effort", "policy"}
@@ -38,11 +41,11 @@ def redact_attempt(record: RunRecord, folder: Path, secrets: Iterable[str]) -> R
     known = tuple(secrets)
     masking = Masking(known)
     data = record.to_data()
-    count, lost = _files(folder, masking.data)
-    masked, lost_patch = _mask(folder / _PATCH, exact(known))
+    count, lost = _files(folder, masking)
+    masked, lost_patch = _mask(folder / _PATCH, lambda path: mask_file(path, exact(known)))
     for name, value in data.items():
         if name not in _IDENTITY:
-            data[name], found = mask_strings(value, masking.text)
+            data[name], found = mask_strings(value, masking.sentence if name in _QUOTING else masking.text)
             count += found
     warnings = [*lost, *lost_patch]
     if masked:
@@ -63,24 +66,58 @@ def _words(count: int) -> str:
     )
 
 
-def _files(folder: Path, mask: Callable[[bytes], tuple[bytes, int]]) -> tuple[int, list[str]]:
+def _files(folder: Path, masking: Masking) -> tuple[int, list[str]]:
     count, warnings = 0, []
     for name in _FILES:
-        found, lost = _mask(folder / name, mask)
+        found, lost = _mask(folder / name, lambda path: mask_file(path, masking.data))
         count += found
         warnings += lost
-    return count, warnings
+    found, lost = _mask(folder / _CALLS, lambda path: mask_calls(path, masking))
+    return count + found, [*warnings, *lost]
 
 
-def _mask(path: Path, mask: Callable[[bytes], tuple[bytes, int]]) -> tuple[int, list[str]]:
+def _mask(path: Path, masker: Callable[[Path], int]) -> tuple[int, list[str]]:
     """How many secrets were masked, and a warning when the file had to be left out."""
     try:
-        return mask_file(path, mask), []
+        return masker(path), []
     except FileNotFoundError:
         return 0, []
     except OSError as error:
         path.unlink(missing_ok=True)
         return 0, [f"{path.name} was left out, because keys in it could not be masked: {error.strerror}"]
+
+
+def mask_calls(path: Path, masking: Masking) -> int:
+    """Mask calls.jsonl in place, line by line: a mask in a number would make a line unreadable."""
+    with path.open("rb") as lines:
+        if not any(masking.data(line)[1] for line in lines):
+            return 0
+    count, temporary = 0, path.with_name(f".{path.name}.masked")
+    try:
+        with path.open("rb") as lines, temporary.open("wb") as file:
+            for line in lines:
+                masked, found = _masked_call(line, masking)
+                file.write(masked)
+                count += found
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return count
+
+
+def _masked_call(line: bytes, masking: Masking) -> tuple[bytes, int]:
+    if not masking.data(line)[1]:
+        return line, 0
+    try:
+        call = json.loads(line)
+    except ValueError:
+        # Cut by a kill: nothing reads it.
+        return masking.data(line)
+    count = 0
+    for name, value in call.items():
+        call[name], found = mask_strings(value, masking.text)
+        count += found
+    return json.dumps(call, ensure_ascii=False, separators=(",", ":")).encode() + b"\n", count
 
 
 def mask_strings(value: JsonValue, mask: Callable[[str], tuple[str, int]]) -> tuple[JsonValue, int]:

@@ -6,12 +6,19 @@ placebo key (`sk-placebo-...`) is worthless by design and stays readable.
 
 import json
 import re
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable
-from urllib.parse import quote
+from html import escape
+from itertools import groupby
+from urllib.parse import quote, quote_plus
 
 MASK = "[redacted]"
 PLACEBO_PREFIX = "sk-placebo-"
 _SHORTEST_SECRET = 6
+_SHORTEST_BASE64 = 10
+"""Shorter pieces of base64 stand in any text by chance."""
+_PART = 8
+"""Characters of a known key that are a part of it and not a word by chance."""
 
 _KEY = (
     r"(?<![A-Za-z0-9])(?:"
@@ -44,14 +51,38 @@ def looks_like_key(text: str) -> bool:
     return _TEXT.search(text) is not None
 
 
-def _written_forms(secret: str) -> set[str]:
-    """The secret as it is, and as JSON and URLs would write it."""
-    return {
+def written_forms(secret: str) -> list[str]:
+    """The secret as it is, and as JSON, Python, URLs, HTML, base64 and hexadecimal digits would write it.
+
+    Longest first: one form may hold another.
+    """
+    raw = secret.encode("utf-8", "surrogateescape")
+    forms = {
         secret,
         json.dumps(secret)[1:-1],
         json.dumps(secret, ensure_ascii=False)[1:-1],
-        quote(secret, safe=""),
+        json.dumps(json.dumps(secret)[1:-1])[1:-1],
+        repr(secret)[1:-1],
+        escape(secret),
+        quote(raw, safe=""),
+        quote(raw),
+        quote_plus(raw),
+        raw.hex(),
+        *_base64_forms(raw),
     }
+    return sorted(forms, key=lambda form: (-len(form), form))
+
+
+def _base64_forms(raw: bytes) -> set[str]:
+    """What base64 makes of a secret within other text, as in `Authorization: Basic`, wherever it begins."""
+    forms = set()
+    for before in range(3):
+        # The first and the last characters depend on what stands around the secret.
+        first = (0, 2, 3)[before]
+        last = (before + len(raw)) * 8 // 6
+        for encode in (b64encode, urlsafe_b64encode):
+            forms.add(encode(b"\0" * before + raw).decode()[first:last])
+    return {form for form in forms if len(form) >= _SHORTEST_BASE64}
 
 
 class Redactor:
@@ -63,20 +94,33 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        kept = {s for s in secrets if len(s) >= _SHORTEST_SECRET and not s.startswith(PLACEBO_PREFIX)}
-        forms = sorted({form for secret in kept for form in _written_forms(secret)}, key=len, reverse=True)
-        known = "|".join(re.escape(form) for form in forms)
-        self._text = re.compile(known) if known else None
-        self._bytes = re.compile("|".join(re.escape(f) for f in forms).encode()) if known else None
+        self._secrets = [
+            s for s in secrets if len(s) >= _SHORTEST_SECRET and not s.startswith(PLACEBO_PREFIX)
+        ]
+        self._forms = sorted({form for each in self._secrets for form in written_forms(each)}, key=len)[::-1]
+        self._bytes = [form.encode("utf-8", "surrogateescape") for form in self._forms]
 
     def text(self, text: str) -> str:
         """The text with each key masked."""
-        if self._text is not None:
-            text = self._text.sub(MASK, text)
+        for form in self._forms:
+            text = text.replace(form, MASK)
         return _TEXT.sub(lambda match: f"{match[1] or ''}{MASK}", text)
 
     def data(self, data: bytes) -> bytes:
         """The bytes with each key masked; the text around it may be of any encoding."""
-        if self._bytes is not None:
-            data = self._bytes.sub(MASK.encode(), data)
+        for form in self._bytes:
+            data = data.replace(form, MASK.encode())
         return _BYTES.sub(lambda match: (match[1] or b"") + MASK.encode(), data)
+
+    def sentence(self, text: str) -> str:
+        """A short text with each key masked, and each part of a known one: what quotes may also cut."""
+        text = self.text(text)
+        hit = bytearray(len(text))
+        for secret in self._secrets:
+            for part in {secret[i : i + _PART] for i in range(len(secret) - _PART + 1)}:
+                at = text.find(part)
+                while at >= 0:
+                    hit[at : at + _PART] = b"\1" * _PART
+                    at = text.find(part, at + 1)
+        parts = groupby(zip(text, hit, strict=True), key=lambda pair: pair[1])
+        return "".join(MASK if masked else "".join(char for char, _ in run) for masked, run in parts)
