@@ -11,6 +11,7 @@ import typer
 
 from tiltyard_cli.commands.check import check
 from tiltyard_cli.commands.doctor import doctor
+from tiltyard_cli.commands.fidelity import fidelity
 from tiltyard_cli.commands.help import help_command
 from tiltyard_cli.commands.images import images_app
 from tiltyard_cli.commands.init import init
@@ -42,6 +43,7 @@ app.command()(check)
 app.command()(doctor)
 app.command()(run)
 app.command()(report)
+app.command()(fidelity)
 app.command()(parse)
 app.command(name="model-script")(model_script)
 app.add_typer(images_app, name="images")

@@ -1,6 +1,8 @@
 """Whole trials: plan, stores, executors, resume."""
 
 from tiltyard_cluster.budget import Spent
+from tiltyard_cluster.estimate_model import Estimate
+from tiltyard_cluster.estimate_trial import estimate_trial
 from tiltyard_cluster.events import AttemptEnded, Event, Note, Planned, RunStarted
 from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.plan import Plan, PlannedRun, make_plan
@@ -10,6 +12,7 @@ from tiltyard_cluster.trial import Preview, TrialResult, preview_trial, run_tria
 
 __all__ = [
     "AttemptEnded",
+    "Estimate",
     "Event",
     "FolderStore",
     "Note",
@@ -23,6 +26,7 @@ __all__ = [
     "Stopper",
     "Store",
     "TrialResult",
+    "estimate_trial",
     "make_plan",
     "preview_trial",
     "run_trial",

@@ -11,6 +11,9 @@ import docker.errors
 import requests
 
 from tiltyard_cluster.budget import Spending, Spent
+from tiltyard_cluster.estimate import estimate_left
+from tiltyard_cluster.estimate_model import Situation
+from tiltyard_cluster.estimate_words import short_line, short_of_money
 from tiltyard_cluster.events import AttemptEnded, Note, Planned
 from tiltyard_cluster.executor import Executor, OpenRun
 from tiltyard_cluster.folder import only_one, require_results_folder
@@ -173,6 +176,7 @@ class _Start:
             before = self._before(resolved, publisher)
             self._options.listen(self._planned(resolved.plan, before))
             if before.left and not self._budget_spent():
+                self._estimate(before, publisher)
                 node = LocalNode(
                     client, self._trial, resolved, self._out / STAGING, publisher, self._options,
                     spent=self._spending.total,
@@ -197,6 +201,12 @@ class _Start:
     def _planned(self, plan: Plan, before: Progress) -> Planned:
         done, scripted = tuple(before.done.values()), self._options.script is not None
         return Planned(len(plan.runs), done, self._spending.total, scripted=scripted)
+
+    def _estimate(self, before: Progress, publisher: Publisher) -> None:
+        """Say in one line what the runs may cost, before the first of them."""
+        now = Situation(len(before.done), self._spending.total, scripted=self._options.script is not None)
+        found = estimate_left(self._trial, publisher, before.left, now, name=str(self._out))
+        self._options.listen(Note(short_line(found), warning=short_of_money(found)))
 
     def _run_on(self, node: LocalNode, left: Sequence[PlannedRun]) -> None:
         open_runs = node.prepare(left)

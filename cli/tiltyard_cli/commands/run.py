@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiltyard_cli.closing import closing
+from tiltyard_cli.estimating import show_estimate
 from tiltyard_cli.invocation import again
 from tiltyard_cli.loading import load, warn
 from tiltyard_cli.options import Agents, Arms, ModelScript, Questions, Reps, SpecFile
@@ -28,6 +29,16 @@ def run(  # noqa: PLR0913  # one parameter for each option
     parallel: Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs at once.")] = None,
     model_script: ModelScript = None,
     *,
+    prior: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="DIR", help="With --estimate: earlier results; may be repeated."),
+    ] = None,
+    price_per_mtok: Annotated[
+        float | None,
+        typer.Option(
+            min=0, metavar="N", help="With --estimate: USD per million tokens where no price is known."
+        ),
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Do runs again that ended without counting, such as infra.")
     ] = False,
@@ -35,6 +46,10 @@ def run(  # noqa: PLR0913  # one parameter for each option
         bool, typer.Option("--no-budget", help="Run paid models though the spec has no budget.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run, and run nothing.")] = False,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what it would cost, from earlier runs; run nothing.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --estimate: as JSON.")] = False,
 ) -> None:
     """Run a trial; started again, it goes on where it stopped.
 
@@ -42,8 +57,10 @@ def run(  # noqa: PLR0913  # one parameter for each option
     results: the exit code is 0 when every run is recorded, and 3 when a setup failed, a treatment was not
     delivered, more than 5% of the runs were lost (infra, unmetered), or the budget left runs over.
     """
-    from tiltyard_specs import select  # noqa: PLC0415
+    from tiltyard_specs import UsageError, select  # noqa: PLC0415
 
+    if not estimate and (prior or price_per_mtok is not None or as_json):
+        raise UsageError("--from, --price-per-mtok and --json need --estimate")
     trial = select(load(spec), questions=question or (), arms=arm or (), agents=agent or (), reps=reps)
     # Only a right spec needs what takes long to load.
     from tiltyard_cluster import RunOptions, preview_trial  # noqa: PLC0415
@@ -53,6 +70,12 @@ def run(  # noqa: PLR0913  # one parameter for each option
     options = RunOptions(
         retry_failed=retry_failed, model_script=model_script, parallel=parallel, no_budget=no_budget
     )
+    if estimate:
+        warn(trial, scripted=model_script is not None)
+        show_estimate(
+            trial, folder, options, prior=prior or (), price_per_mtok=price_per_mtok, as_json=as_json
+        )
+        return
     if dry_run:
         warn(trial, scripted=model_script is not None)
         _show(preview_trial(trial, folder, options), folder)
