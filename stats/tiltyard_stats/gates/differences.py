@@ -1,0 +1,115 @@
+"""Rules on the difference of a rate, candidate minus baseline."""
+
+from tiltyard_stats import _validate as check
+from tiltyard_stats._result import Interval
+from tiltyard_stats.gates.outcome import FAIL, INCONCLUSIVE, PASS, Outcome
+from tiltyard_stats.noninferiority import non_inferiority, runs_to_settle
+
+_SHOCK_RUNS = 3
+"""Complete runs under which a run-wide shock cannot be told from a difference."""
+
+
+def no_significant_drop(difference: Interval, *, runs: int | None = None, shocked: bool = False) -> Outcome:
+    """Fails on a proven drop only: the rule for pull requests.
+
+    Parameters
+    ----------
+    difference : Interval
+        Candidate minus baseline; at confidence 0.9 a gate of 5%.
+    runs : int, optional
+        Complete runs of the arm that has fewer; needed when `shocked`.
+    shocked : bool
+        Whether whole runs differ by more than chance. The interval must then rest on runs.
+
+    Returns
+    -------
+    Outcome
+        FAIL when the upper bound is below 0, else PASS. INCONCLUSIVE when a bound is NaN
+        (`unknown-bound`) or shocked in fewer than 3 runs (`rerun`).
+
+    Raises
+    ------
+    ValueError
+        When `shocked` and `runs` is not given.
+
+    Examples
+    --------
+    >>> no_significant_drop(Interval(-0.05, -0.09, -0.01, 0.9, "mover", 200, "these cases")).verdict
+    'FAIL'
+    """
+    if _rerun(runs, shocked=shocked):
+        verdict, reason = INCONCLUSIVE, "rerun"
+    elif not difference.known:
+        verdict, reason = INCONCLUSIVE, "unknown-bound"
+    else:
+        verdict, reason = (FAIL if difference.high < 0 else PASS), ""
+    return _outcome("no_significant_drop", verdict, difference, 0.0, reason)
+
+
+def no_regression(
+    difference: Interval, margin: float, *, runs: int | None = None, shocked: bool = False
+) -> Outcome:
+    """Passes only on proof that the candidate is no worse than a margin.
+
+    Parameters
+    ----------
+    difference : Interval
+        Candidate minus baseline.
+    margin : float
+        How much worse is still accepted, at least 0.
+    runs : int, optional
+        Complete runs per arm, for the number that would settle it; needed when `shocked`.
+    shocked : bool
+        As for `no_significant_drop`.
+
+    Returns
+    -------
+    Outcome
+        PASS when the lower bound is at least -margin, FAIL when the upper one is below it, else INCONCLUSIVE:
+        `spans-limit` with the runs that would settle it, `unknown-bound` or `rerun`.
+
+    Raises
+    ------
+    ValueError
+        When `margin` is negative, or `shocked` and `runs` is not given.
+
+    Examples
+    --------
+    >>> outcome = no_regression(Interval(0.01, -0.062, 0.082, 0.95, "t", 200, "these cases"), 0.02, runs=1)
+    >>> outcome.verdict, outcome.runs
+    ('INCONCLUSIVE', 6)
+    """
+    found = non_inferiority(difference, margin).decision
+    if _rerun(runs, shocked=shocked):
+        return _outcome("no_regression", INCONCLUSIVE, difference, -margin, "rerun")
+    if found != "inconclusive":
+        return _outcome("no_regression", PASS if found == "pass" else FAIL, difference, -margin, "")
+    reason = "spans-limit" if difference.known else "unknown-bound"
+    more = None
+    if runs is not None and difference.known:
+        more = runs_to_settle(difference.estimate, difference.estimate - difference.low, margin, runs).runs
+    return _outcome("no_regression", INCONCLUSIVE, difference, -margin, reason, more)
+
+
+def _rerun(runs: int | None, *, shocked: bool) -> bool:
+    if not shocked:
+        return False
+    if runs is None:
+        raise ValueError("runs (None) must be given when shocked.")
+    return check.whole("runs", runs, 1) < _SHOCK_RUNS
+
+
+def _outcome(
+    rule: str, verdict: str, interval: Interval, limit: float, reason: str, runs: int | None = None
+) -> Outcome:
+    return Outcome(
+        rule=rule,
+        verdict=verdict,
+        estimate=interval.estimate,
+        low=interval.low,
+        high=interval.high,
+        limit=limit,
+        confidence=interval.confidence,
+        reason=reason,
+        runs=runs,
+    )
