@@ -1,11 +1,13 @@
 """Reads the spec that a command was given."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from tiltyard_cli.invocation import suggest
+from tiltyard_cli.masked import remember
 
 if TYPE_CHECKING:
     from tiltyard_specs import Trial
@@ -20,6 +22,7 @@ def load(path: Path) -> "Trial":
     """
     from tiltyard_specs import SpecError, load_trial  # noqa: PLC0415
 
+    _remember_keys(path)
     try:
         return load_trial(path)
     except SpecError:
@@ -33,6 +36,15 @@ def warn(trial: "Trial", *, scripted: bool) -> None:
 
     for warning in warnings(trial, scripted=scripted):
         typer.echo(f"warning: {warning}", err=True)
+
+
+def _remember_keys(path: Path) -> None:
+    """Mask the keys that the spec names, in what is said of the spec as well: it may hold one of them."""
+    from tiltyard_specs.keys import named_variables  # noqa: PLC0415
+    from tiltyard_specs.source import read_source  # noqa: PLC0415
+
+    names = named_variables(read_source(path).data)
+    remember(os.environ.get(name, "").strip() for name in names)
 
 
 def _not_a_script(path: Path) -> None:

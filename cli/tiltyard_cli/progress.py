@@ -7,6 +7,7 @@ from collections import Counter
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
+from tiltyard_cli.masked import masked
 from tiltyard_cluster import AttemptEnded, Event, Note, Planned, RunStarted, Spent
 from tiltyard_cluster.words import one_line
 from tiltyard_specs import Outcome, RunRecord
@@ -156,7 +157,10 @@ class PlainProgress:
 
 
 class LiveProgress:
-    """Lines as in `PlainProgress`, above a panel that stays."""
+    """Lines as in `PlainProgress`, above a panel that stays.
+
+    Keys are masked before a line is wrapped: a key on two lines is not known as one.
+    """
 
     def __init__(self) -> None:
         from rich.console import Console  # noqa: PLC0415  # only a terminal needs rich
@@ -190,15 +194,15 @@ class LiveProgress:
         with self._lock:
             match event:
                 case Note():
-                    self._step = event.text
-                    self._console.print(event.text, markup=False)
+                    self._step = masked(event.text)
+                    self._console.print(self._step, markup=False)
                 case Planned():
                     self.tally.plan(event)
                 case RunStarted():
                     self.tally.start()
                 case AttemptEnded():
                     self.tally.end(event)
-                    self._console.print(_settled(event), markup=False)
+                    self._console.print(masked(_settled(event)), markup=False)
 
 
 def progress() -> LiveProgress | PlainProgress:

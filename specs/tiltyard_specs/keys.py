@@ -7,14 +7,24 @@ from tiltyard_specs.load import Trial
 from tiltyard_specs.problems import KeyPath, Problem
 from tiltyard_specs.spec_base import Provider
 from tiltyard_specs.trial import TrialSpec
+from tiltyard_specs.usual_keys import DEFAULT_KEYS
 from tiltyard_specs.variants import AgentVariant
 
-DEFAULT_KEYS: dict[Provider, str] = {
-    "anthropic": "ANTHROPIC_API_KEY",
-    "openai": "OPENAI_API_KEY",
-    "gemini": "GEMINI_API_KEY",
-}
-"""Used for a provider whose key the spec does not name, unless its upstream is one of the user's own."""
+__all__ = ["DEFAULT_KEYS", "key_names", "missing_keys", "named_variables"]
+
+
+def named_variables(data: object) -> set[str]:
+    """The variables that a spec names for keys, sound or not: errors in it may quote what they hold."""
+    found: set[str] = set()
+    if isinstance(data, list):
+        return found.union(*map(named_variables, data))
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key == "keys_from" and isinstance(value, dict):
+                found |= {name for name in value.values() if isinstance(name, str)}
+            else:
+                found |= named_variables(value)
+    return found
 
 
 def key_names(spec: TrialSpec, agent: AgentVariant) -> dict[Provider, str]:
