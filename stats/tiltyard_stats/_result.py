@@ -4,8 +4,9 @@ A bound that is not known is NaN. NaN compares false with everything, so an unkn
 anything.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, nan
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,10 @@ class Interval:
     def excludes(self, value: float, tolerance: float = 0.0) -> bool:
         """Whether the interval lies more than `tolerance` away from `value`; False when NaN."""
         return self.low > value + tolerance or self.high < value - tolerance
+
+    def with_warnings(self, *codes: str) -> Self:
+        """The same interval with further warning codes."""
+        return replace(self, warnings=tuple(dict.fromkeys(self.warnings + codes)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,16 @@
-"""Pass rates: an interval for one arm, and the exact test for a drop between two."""
+"""Pass rates: intervals for the share of passes in one arm, for one count or many at once."""
 
-from math import comb
 from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltyard_stats import _validate as check
-from tiltyard_stats._result import FloatArray, Interval, Intervals, TestResult
-from tiltyard_stats._special import log_binomial, normal_quantile
+from tiltyard_stats._result import FloatArray, IntArray, Interval, Intervals
+from tiltyard_stats._special import beta_quantile, binomial_at_least, normal_quantile
 
-# Up to here the exact integers of Fisher's test are cheap; beyond, logarithms are exact enough.
-_INTEGER_LIMIT = 2000
+_CLAIM = "these questions"
+_HALVINGS = 60
 
 
 @overload
@@ -19,7 +18,7 @@ def wilson(successes: int, n: int, *, confidence: float = ..., claim: str = ...)
 @overload
 def wilson(successes: ArrayLike, n: ArrayLike, *, confidence: float = ..., claim: str = ...) -> Intervals: ...
 def wilson(
-    successes: ArrayLike, n: ArrayLike, *, confidence: float = 0.95, claim: str = "these questions"
+    successes: ArrayLike, n: ArrayLike, *, confidence: float = 0.95, claim: str = _CLAIM
 ) -> Interval | Intervals:
     """Wilson's score interval of a proportion.
 
@@ -67,23 +66,12 @@ def wilson(
     """
     k, total = check.trials("successes", successes, "n", n)
     z = normal_quantile(0.5 + check.proportion("confidence", confidence) / 2)
-    low, high = _wilson_bounds(np.atleast_1d(k / total), np.atleast_1d(total), z)
-    rows = Intervals(
-        estimate=np.atleast_1d(k / total),
-        low=low,
-        high=high,
-        confidence=confidence,
-        method="wilson",
-        n=np.atleast_1d(total),
-        claim=claim,
-        warnings=((),) * len(low),
-        standard_error=np.full(len(low), np.nan),
-        df=np.full(len(low), np.nan),
-    )
-    return rows[0] if k.ndim == 0 else rows
+    low, high = wilson_bounds(np.atleast_1d(k / total), np.atleast_1d(total), z)
+    return _result(k, total, (low, high), confidence, "wilson", claim)
 
 
-def _wilson_bounds(p: FloatArray, n: ArrayLike, z: float) -> tuple[FloatArray, FloatArray]:
+def wilson_bounds(p: FloatArray, n: ArrayLike, z: float) -> tuple[FloatArray, FloatArray]:
+    """Wilson's bounds for a share and a number of attempts that need not be whole."""
     size = np.asarray(n, dtype=np.float64)
     centre = p + z**2 / (2 * size)
     half = z * np.sqrt(p * (1 - p) / size + z**2 / (4 * size**2))
@@ -92,63 +80,183 @@ def _wilson_bounds(p: FloatArray, n: ArrayLike, z: float) -> tuple[FloatArray, F
     return low, np.where(p == 1, 1.0, (centre + half) / scale)
 
 
-def fisher_drop(old_successes: int, old_n: int, new_successes: int, new_n: int) -> TestResult:
-    """Fisher's exact test of a drop in the pass rate, one-sided.
+@overload
+def clopper_pearson(successes: int, n: int, *, confidence: float = ..., claim: str = ...) -> Interval: ...
+@overload
+def clopper_pearson(
+    successes: ArrayLike, n: ArrayLike, *, confidence: float = ..., claim: str = ...
+) -> Intervals: ...
+def clopper_pearson(
+    successes: ArrayLike, n: ArrayLike, *, confidence: float = 0.95, claim: str = _CLAIM
+) -> Interval | Intervals:
+    """Clopper and Pearson's exact interval of a proportion: it never covers less than it says.
 
     Parameters
     ----------
-    old_successes, old_n : int
-        Passes and runs before.
-    new_successes, new_n : int
-        Passes and runs after.
+    successes, n, confidence, claim
+        As for `wilson`.
 
     Returns
     -------
-    TestResult
-        `statistic` is the difference new minus old; `pvalue` the probability of as few new passes or fewer,
-        given all margins.
+    Interval or Intervals
+        One interval, or one per element when an array is given.
 
     Raises
     ------
     ValueError
-        When a side has no runs or more passes than runs.
+        As for `wilson`.
 
     Notes
     -----
-    Given the margins, the new passes are hypergeometric under equal rates [1]_. The test is conservative: at
-    a nominal 5% its true size is 1 to 4% for few runs.
+    The bounds are the beta quantiles B(a/2; k, n-k+1) and B(1-a/2; k+1, n-k), 0 at k = 0 and 1 at k = n
+    [1]_. It is wider than it need be: at 95% it covers 97 to 99% on average for 4 to 20 runs.
 
     References
     ----------
-    .. [1] Fisher, R. A. (1935). The logic of inductive inference. JRSS 98.
+    .. [1] Clopper, C. J. & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the
+           case of the binomial. Biometrika 26.
 
     Examples
     --------
-    >>> round(fisher_drop(4, 4, 0, 4).pvalue, 4)
-    0.0143
+    >>> interval = clopper_pearson(7, 8)
+    >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
+    0.473 to 0.997
     """
-    check.trials("old_successes", old_successes, "old_n", old_n)
-    check.trials("new_successes", new_successes, "new_n", new_n)
-    return TestResult(
-        statistic=new_successes / new_n - old_successes / old_n,
-        pvalue=_hypergeometric_cdf(new_successes, old_n + new_n, old_successes + new_successes, new_n),
-        method="fisher-exact",
-        n=old_n + new_n,
-        claim="these runs",
-        alternative="less",
-    )
+    k, total = check.trials("successes", successes, "n", n)
+    tail = 0.5 - check.proportion("confidence", confidence) / 2
+    low = beta_quantile(tail, np.maximum(k, 1), total - k + 1)
+    high = beta_quantile(1 - tail, k + 1, np.maximum(total - k, 1))
+    return _result(k, total, _pinned(k, total, low, high), confidence, "clopper-pearson", claim)
 
 
-def _hypergeometric_cdf(x: int, population: int, marked: int, drawn: int) -> float:
-    """P(X <= x) for X marked items among those drawn."""
-    lowest = max(0, drawn - (population - marked))
-    if population <= _INTEGER_LIMIT:
-        ways = sum(comb(marked, i) * comb(population - marked, drawn - i) for i in range(lowest, x + 1))
-        return ways / comb(population, drawn)
-    i = np.arange(lowest, x + 1)
-    logs = (
-        log_binomial(marked, i)
-        + log_binomial(population - marked, drawn - i)
-        - log_binomial(population, drawn)
+@overload
+def mid_p(successes: int, n: int, *, confidence: float = ..., claim: str = ...) -> Interval: ...
+@overload
+def mid_p(successes: ArrayLike, n: ArrayLike, *, confidence: float = ..., claim: str = ...) -> Intervals: ...
+def mid_p(
+    successes: ArrayLike, n: ArrayLike, *, confidence: float = 0.95, claim: str = _CLAIM
+) -> Interval | Intervals:
+    """Clopper and Pearson's interval with mid-p tails: close to its nominal coverage, rarely below it.
+
+    Parameters
+    ----------
+    successes, n, confidence, claim
+        As for `wilson`.
+
+    Returns
+    -------
+    Interval or Intervals
+        One interval, or one per element when an array is given.
+
+    Raises
+    ------
+    ValueError
+        As for `wilson`.
+
+    Notes
+    -----
+    The bounds solve P(X > k) + P(X = k)/2 = a/2 and P(X < k) + P(X = k)/2 = a/2 [1]_, by bisection. Over
+    rates from .05 to .95 it covers at least 95% (n = 4) and 93% (8 and 20), where Wilson covers at least 88%,
+    90% and 93%.
+
+    References
+    ----------
+    .. [1] Agresti, A. & Gottard, A. (2005). Comment: randomized confidence intervals and the mid-P approach.
+           Statist. Sci. 20.
+
+    Examples
+    --------
+    >>> interval = mid_p(7, 8)
+    >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
+    0.520 to 0.994
+    """
+    k, total = check.trials("successes", successes, "n", n)
+    tail = 0.5 - check.proportion("confidence", confidence) / 2
+    bounds = _mid_p_bound(k, total, tail), _mid_p_bound(k, total, 1 - tail)
+    return _result(k, total, _pinned(k, total, *bounds), confidence, "mid-p", claim)
+
+
+def _mid_p_bound(k: IntArray, n: IntArray, level: float) -> FloatArray:
+    """The rate at which P(X > k) + P(X = k)/2 is `level`; it rises with the rate."""
+    low, high = np.zeros(k.shape), np.ones(k.shape)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = (binomial_at_least(k, n, middle) + binomial_at_least(k + 1, n, middle)) / 2
+        low, high = np.where(above < level, middle, low), np.where(above < level, high, middle)
+    return np.asarray((low + high) / 2, dtype=np.float64)
+
+
+@overload
+def jeffreys(successes: int, n: int, *, confidence: float = ..., claim: str = ...) -> Interval: ...
+@overload
+def jeffreys(
+    successes: ArrayLike, n: ArrayLike, *, confidence: float = ..., claim: str = ...
+) -> Intervals: ...
+def jeffreys(
+    successes: ArrayLike, n: ArrayLike, *, confidence: float = 0.95, claim: str = _CLAIM
+) -> Interval | Intervals:
+    """Jeffreys' interval of a proportion: Bayesian with the prior Beta(1/2, 1/2), good on average.
+
+    Parameters
+    ----------
+    successes, n, confidence, claim
+        As for `wilson`.
+
+    Returns
+    -------
+    Interval or Intervals
+        One interval, or one per element when an array is given.
+
+    Raises
+    ------
+    ValueError
+        As for `wilson`.
+
+    Notes
+    -----
+    The bounds are the quantiles of Beta(k + 1/2, n - k + 1/2), with the lower one 0 at k = 0 and the upper
+    one 1 at k = n [1]_.
+
+    References
+    ----------
+    .. [1] Brown, L. D., Cai, T. T. & DasGupta, A. (2001). Interval estimation for a binomial proportion.
+           Statist. Sci. 16.
+
+    Examples
+    --------
+    >>> interval = jeffreys(3, 8)
+    >>> print(f"{interval.low:.3f} to {interval.high:.3f}")
+    0.119 to 0.705
+    """
+    k, total = check.trials("successes", successes, "n", n)
+    tail = 0.5 - check.proportion("confidence", confidence) / 2
+    low, high = (beta_quantile(level, k + 0.5, total - k + 0.5) for level in (tail, 1 - tail))
+    return _result(k, total, _pinned(k, total, low, high), confidence, "jeffreys", claim)
+
+
+def _pinned(k: IntArray, n: IntArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return np.atleast_1d(np.where(k == 0, 0.0, low)), np.atleast_1d(np.where(k == n, 1.0, high))
+
+
+def _result(
+    k: IntArray,
+    n: IntArray,
+    bounds: tuple[FloatArray, FloatArray],
+    confidence: float,
+    method: str,
+    claim: str,
+) -> Interval | Intervals:
+    estimate, unknown = np.atleast_1d(k / n), np.full(np.size(k), np.nan)
+    rows = Intervals(
+        estimate=estimate,
+        low=bounds[0],
+        high=bounds[1],
+        confidence=confidence,
+        method=method,
+        n=np.atleast_1d(n),
+        claim=claim,
+        warnings=((),) * len(estimate),
+        standard_error=unknown,
+        df=unknown,
     )
-    return min(1.0, float(np.exp(logs).sum()))
+    return rows[0] if k.ndim == 0 else rows

@@ -12,7 +12,11 @@ import tiltyard_stats as stats
 from tiltyard_stats.decide import NO_DIFFERENCE, NO_VERDICT
 
 Result = dict[str, Any]
-_TEXTS = {"few-runs": "fewer than 4 runs on one side"}
+_TEXTS = {
+    "few-runs": "fewer than 4 runs on one side",
+    "few-successes": "fewer than 5 successes",
+    "no-successes": "no successes",
+}
 
 
 def call(function: str, inputs: Result) -> Result:
@@ -41,6 +45,119 @@ def _wilson(successes: int, n: int, confidence: float) -> Result:
     return _interval(stats.wilson(successes, n, confidence=confidence))
 
 
+def _clopper_pearson(successes: int, n: int, confidence: float) -> Result:
+    return _interval(stats.clopper_pearson(successes, n, confidence=confidence))
+
+
+def _jeffreys(successes: int, n: int, confidence: float) -> Result:
+    return _interval(stats.jeffreys(successes, n, confidence=confidence))
+
+
+def _test(result: stats.TestResult) -> Result:
+    return {
+        "statistic": result.statistic,
+        "pvalue": result.pvalue,
+        "df": result.df,
+        "warnings": list(result.warnings),
+    }
+
+
+def _newcombe(successes_a: int, n_a: int, successes_b: int, n_b: int, confidence: float) -> Result:
+    return _interval(stats.newcombe_diff(successes_a, n_a, successes_b, n_b, confidence=confidence))
+
+
+def _pooled_z(**counts: Any) -> Result:
+    return _test(stats.two_proportion_z(**counts))
+
+
+def _boschloo_drop(**counts: Any) -> Result:
+    return _test(stats.boschloo_drop(**counts))
+
+
+def _mcnemar(method: Any) -> Callable[..., Result]:
+    def run(only_a: int, only_b: int) -> Result:
+        result = stats.mcnemar(only_a, only_b, method=method)
+        return _test(result) | {"n_discordant": result.n}
+
+    return run
+
+
+def _paired_diff_t(plus: int, minus: int, zero: int, confidence: float = 0.95) -> Result:
+    unbounded = (-math.inf, math.inf)
+    result = stats.paired_diff_t(plus, minus, zero, confidence=confidence, bounds=unbounded)
+    return _interval(result) | {"standard_error": result.standard_error}
+
+
+def _pass_at_k(n: int, c: int, k: int) -> Result:
+    return {"value": float(stats.pass_at_k_by_case(c, n, k))}
+
+
+def _pass_hat_k(n: int, c: int, k: int) -> Result:
+    return {"value": float(stats.pass_hat_k_by_case(c, n, k))}
+
+
+def _fixed_cases_mean(passes: list[int], runs: Any, confidence: float, method: str) -> Result:
+    name: Any = {"normal": "source"}.get(method, method)
+    result = stats.fixed_cases(passes, runs, confidence=confidence, method=name)
+    return _interval(result) | {"n_eff": result.n_eff, "variance": result.variance}
+
+
+def _stratified_test(candidate: Any, candidate_runs: Any, baseline: Any, baseline_runs: Any) -> Result:
+    result = stats.stratified_test(candidate, candidate_runs, baseline, baseline_runs)
+    return {
+        "estimate": result.statistic,
+        "cmh_statistic": result.cmh_statistic,
+        "cmh_pvalue": result.cmh_pvalue,
+        "p_drop": result.p_drop,
+        "p_rise": result.p_rise,
+        "p_two_sided": result.pvalue,
+        "midp_drop": result.midp_drop,
+        "midp_rise": result.midp_rise,
+        "midp_two_sided": result.midp_two_sided,
+        "warnings": list(result.warnings),
+    }
+
+
+def _shock(test: Callable[..., stats.ShockTest]) -> Callable[..., Result]:
+    def run(run_passes: list[list[int]]) -> Result:
+        result = test(run_passes)
+        return _test(result) | {"ratio": result.ratio}
+
+    return run
+
+
+def _welch(a: list[float], b: list[float], confidence: float = 0.95) -> Result:
+    result = stats.welch(a, b, confidence=confidence)
+    return _interval(result) | {
+        "statistic": result.statistic,
+        "pvalue": result.pvalue,
+        "standard_error": result.standard_error,
+    }
+
+
+def _cluster_mean(values: list[float], groups: list[Any], confidence: float) -> Result:
+    result, count = stats.clustered(values, groups, confidence=confidence), len(set(groups))
+    return _interval(result) | {
+        "standard_error_cr1": result.standard_error,
+        "standard_error_cr0": result.standard_error * math.sqrt((count - 1) / count),
+    }
+
+
+def _icc(scores: list[list[float]]) -> Result:
+    result = stats.variance_components(scores)
+    return {
+        "between": result.between,
+        "within": result.within,
+        "icc": result.icc,
+        "warnings": list(result.warnings),
+    }
+
+
+def _design_effect(icc: float, runs: int) -> Result:
+    result = stats.design_effect(icc, runs)
+    return {"deff": result.deff, "effective_attempts_per_case": result.effective_attempts}
+
+
 def _fisher_drop(old_successes: int, old_n: int, new_successes: int, new_n: int) -> Result:
     return {"pvalue": stats.fisher_drop(old_successes, old_n, new_successes, new_n).pvalue}
 
@@ -67,7 +184,7 @@ def _cost_ratio(arm: list[float], baseline: list[float], confidence: float) -> R
 
 
 def _runs_t(run_means: list[float], confidence: float, bounds: list[float]) -> Result:
-    return _interval(stats.mean_interval(run_means, confidence=confidence, bounds=(bounds[0], bounds[1])))
+    return _interval(stats.runs_t(run_means, confidence=confidence, bounds=(bounds[0], bounds[1])))
 
 
 def _verdict(estimate: float, low: float, high: float, n_old: int, n_new: int, tolerance: float) -> Result:
@@ -80,6 +197,42 @@ def _verdict(estimate: float, low: float, high: float, n_old: int, n_new: int, t
     }
 
 
+def _geometric(arm: list[float], baseline: list[float], confidence: float) -> Result:
+    return _interval(stats.cost_ratio(arm, baseline, confidence=confidence, method="geometric"))
+
+
+def _bootstrap(statistic: Callable[..., stats.Interval], samples: list[str]) -> Callable[..., Result]:
+    def run(confidence: float = 0.95, method: str = "percentile", **others: Any) -> Result:
+        data = [others.pop(name) for name in samples]
+        options = {"resamples" if name == "n_resamples" else name: value for name, value in others.items()}
+        if "seed" in options:
+            options["rng"] = options.pop("seed")
+        kind = method.removeprefix("bootstrap-")
+        return _interval(statistic(*data, confidence=confidence, method=kind, **options))
+
+    return run
+
+
+def _cost_per_success(
+    costs: list[float], successes: list[float], confidence: float = 0.95, method: Any = "log-t"
+) -> Result:
+    result = stats.cost_per_success(costs, successes, confidence=confidence, method=method)
+    texts = [_TEXTS.get(code, code) for code in result.warnings]
+    return _interval(result) | {"claim": result.claim, "warnings": texts}
+
+
+def _neyman(sd: list[float], cost: list[float], budget: float) -> Result:
+    result = stats.neyman(sd, cost, budget)
+    return {"n": list(result.exact), "runs": list(result.runs), "warnings": list(result.warnings)}
+
+
+def _pareto(points: list[list[float | None]], maximize: list[bool]) -> Result:
+    result = stats.pareto(points, maximize)
+    count = len(result.left_out)
+    text = f"{count} point{'' if count == 1 else 's'} left out: missing value"
+    return {"frontier": list(result.frontier), "warnings": [text] if count else []}
+
+
 TABLE: dict[str, Callable[..., Result]] = {
     "wilson": _wilson,
     "fisher_drop": _fisher_drop,
@@ -88,8 +241,32 @@ TABLE: dict[str, Callable[..., Result]] = {
     "cv": _cv,
     "holm": _holm,
     "cost_ratio_logt": _cost_ratio,
+    "cost_ratio_geometric": _geometric,
+    "cost_ratio_bootstrap": _bootstrap(stats.cost_ratio, ["arm", "baseline"]),
+    "bootstrap_mean": _bootstrap(stats.bootstrap_mean, ["values"]),
+    "cost_per_success": _cost_per_success,
+    "neyman": _neyman,
+    "pareto": _pareto,
     "runs_t": _runs_t,
     "regression_verdict": _verdict,
+    "clopper_pearson": _clopper_pearson,
+    "jeffreys": _jeffreys,
+    "newcombe_diff": _newcombe,
+    "two_proportion_z": _pooled_z,
+    "boschloo_drop": _boschloo_drop,
+    "mcnemar_exact": _mcnemar("mcnemar-exact"),
+    "mcnemar_midp": _mcnemar("mcnemar-mid-p"),
+    "paired_diff_t": _paired_diff_t,
+    "pass_at_k": _pass_at_k,
+    "pass_hat_k": _pass_hat_k,
+    "fixed_cases_mean": _fixed_cases_mean,
+    "stratified_test": _stratified_test,
+    "shock_test": _shock(stats.shock_test),
+    "shock_test_exact": _shock(stats.shock_test_exact),
+    "welch": _welch,
+    "cluster_mean": _cluster_mean,
+    "icc": _icc,
+    "design_effect": _design_effect,
 }
 
 

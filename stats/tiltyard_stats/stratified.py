@@ -1,0 +1,207 @@
+"""One exact test for a change on fixed cases, whatever the runs: Fisher, McNemar and CMH in one."""
+
+from collections import Counter
+from dataclasses import dataclass
+from math import gcd, lcm, nan
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tiltyard_stats import _hypergeometric as hypergeometric
+from tiltyard_stats._result import FloatArray, IntArray, TestResult
+from tiltyard_stats._special import chi2_above
+from tiltyard_stats.fixed_diff import ArmPair, arm_pair
+
+# Longer laws are multiplied as Fourier transforms; shorter ones are exact to the last digits of small tails.
+_DIRECT_LIMIT = 8192
+_LONGEST_LAW = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class StratifiedTest(TestResult):
+    """An exact test of a change on the same cases; `pvalue` is the two-sided exact one."""
+
+    p_drop: float = nan
+    """Exact p value of a drop of the candidate."""
+    p_rise: float = nan
+    """Exact p value of a rise."""
+    midp_drop: float = nan
+    """Mid-p value of a drop: half the probability of the outcome itself."""
+    midp_rise: float = nan
+    """Mid-p value of a rise."""
+    midp_two_sided: float = nan
+    """Twice the smaller mid-p value, at most 1."""
+    cmh_statistic: float = nan
+    """Cochran, Mantel and Haenszel's chi-squared, without continuity correction."""
+    cmh_pvalue: float = nan
+    """Its two-sided p value, the normal limit of the exact one."""
+
+
+def stratified_test(
+    candidate: ArrayLike,
+    candidate_runs: ArrayLike,
+    baseline: ArrayLike,
+    baseline_runs: ArrayLike,
+    *,
+    claim: str = "these cases",
+) -> StratifiedTest:
+    """Exact permutation test of equal pass rates in each case.
+
+    Parameters
+    ----------
+    candidate, baseline : array of int, shape (cases,)
+        Passes of each case, cases in the same order.
+    candidate_runs, baseline_runs : int or array of int, shape (cases,)
+        Runs of each case.
+    claim : str
+        What the cases stand for; carried into the result.
+
+    Returns
+    -------
+    StratifiedTest
+        `statistic` is the difference of the mean rates, candidate minus baseline. When no case could have
+        come out otherwise, all p values are 1 and the warnings `degenerate` and `zero-variance`. Warns
+        `rounded-weights` when very unequal runs need weights of a coarser grid, which leaves the test exact.
+
+    Raises
+    ------
+    ValueError
+        When there is no case, the arms differ in their number of cases, or a case has more passes than runs.
+
+    Notes
+    -----
+    Under equal rates within each case, and given its passes of both arms, those of the candidate are
+    hypergeometric; the law of the difference of mean rates is the convolution over cases [1]_. For one case
+    it is Fisher's test (one-sided), for one run per arm exact McNemar, and its normal limit is the test of
+    Cochran, Mantel and Haenszel [2]_. Two-sided p values double the smaller tail, so for one case they differ
+    from the two-sided Fisher test, which adds up the less probable tables. As a drop gate at 5%, mid-p raises
+    2 to 5.5% false alarms; a plug-in variance 6 to 13%.
+
+    References
+    ----------
+    .. [1] Hirji, K. F. (2006). Exact analysis of discrete data, ch. 8.
+    .. [2] Agresti, A. (2013). Categorical data analysis, 3rd ed., 6.4 and 7.3.
+
+    Examples
+    --------
+    >>> test = stratified_test([2, 1, 0, 2, 1, 0], 2, [4, 3, 1, 4, 4, 2], 4)
+    >>> print(f"{test.statistic:.2f}, p = {test.p_drop:.3f}, mid-p {test.midp_drop:.3f}")
+    -0.25, p = 0.076, mid-p 0.041
+    """
+    pair = arm_pair(candidate, candidate_runs, baseline, baseline_runs)
+    weights, rounded = _weights(pair)
+    law, position = _null_law(pair, weights)
+    drop, rise, point = law[: position + 1].sum(), law[position:].sum(), law[position]
+    chi2, cmh_pvalue = _cmh(pair)
+    degenerate = ("degenerate", "zero-variance") if len(law) == 1 else ()
+    half_drop, half_rise = float(drop - point / 2), float(rise - point / 2)
+    if degenerate:
+        half_drop = half_rise = 1.0
+    difference = pair.candidate / pair.candidate_runs - pair.baseline / pair.baseline_runs
+    return StratifiedTest(
+        statistic=float(difference.mean()),
+        pvalue=_double(drop, rise),
+        method="stratified-exact",
+        n=int(pair.candidate_runs.sum() + pair.baseline_runs.sum()),
+        claim=claim,
+        warnings=degenerate + (("rounded-weights",) if rounded else ()),
+        p_drop=min(1.0, float(drop)),
+        p_rise=min(1.0, float(rise)),
+        midp_drop=half_drop,
+        midp_rise=half_rise,
+        midp_two_sided=_double(half_drop, half_rise),
+        cmh_statistic=chi2,
+        cmh_pvalue=cmh_pvalue,
+    )
+
+
+def _double(drop: float, rise: float) -> float:
+    return min(1.0, 2.0 * float(min(drop, rise)))
+
+
+def _weights(pair: ArmPair) -> tuple[IntArray, bool]:
+    """Whole-number weight of one candidate pass in each case, and whether it had to be rounded.
+
+    Given the passes of both arms, the difference of mean rates is a constant plus the sum of
+    c_a (1/r_a + 1/r_b) / n: proportional to c_a for equal runs.
+    """
+    ours, theirs = pair.candidate_runs, pair.baseline_runs
+    if (ours == ours[0]).all() and (theirs == theirs[0]).all():
+        return np.ones(len(ours), dtype=np.int64), False
+    common = lcm(*np.union1d(ours, theirs).tolist())
+    shares = 1.0 / ours + 1.0 / theirs
+    spread = np.minimum(ours, pair.candidate + pair.baseline)
+    if common * float((shares * spread).sum()) <= _LONGEST_LAW:
+        exact = np.rint(shares * common).astype(np.int64)
+        return exact // gcd(*np.unique(exact).tolist()), False
+    scale = _LONGEST_LAW / float((shares * spread).sum())
+    return np.maximum(1, np.rint(shares * scale)).astype(np.int64), True
+
+
+def _null_law(pair: ArmPair, weights: IntArray) -> tuple[FloatArray, int]:
+    """The law of the weighted candidate passes from its least value on, and where the outcome stands."""
+    total = pair.candidate_runs + pair.baseline_runs
+    marked = pair.candidate + pair.baseline
+    least = np.maximum(0, pair.candidate_runs - (total - marked))
+    strata = Counter(
+        zip(total.tolist(), marked.tolist(), pair.candidate_runs.tolist(), weights.tolist(), strict=True)
+    )
+    laws = [
+        (_spread(hypergeometric.law(*stratum[:3]), stratum[3]), count)
+        for stratum, count in strata.items()
+        if 0 < stratum[1] < stratum[0]
+    ]
+    position = int((weights * (pair.candidate - least)).sum())
+    length = 1 + sum((len(law) - 1) * count for law, count in laws)
+    if length <= _DIRECT_LIMIT:
+        return _convolved([_power(law, count) for law, count in laws]), position
+    return _transformed(laws, length), position
+
+
+def _spread(law: FloatArray, weight: int) -> FloatArray:
+    wide = np.zeros((len(law) - 1) * weight + 1)
+    wide[::weight] = law
+    return wide
+
+
+def _power(law: FloatArray, count: int) -> FloatArray:
+    """The law of a sum of `count` equal draws, by repeated squaring."""
+    result = np.ones(1)
+    while count:
+        if count & 1:
+            result = np.convolve(result, law)
+        count >>= 1
+        if count:
+            law = np.convolve(law, law)
+    return result
+
+
+def _convolved(laws: list[FloatArray]) -> FloatArray:
+    """The law of the sum, short laws first."""
+    while len(laws) > 1:
+        laws = sorted(laws, key=len)
+        laws = [np.convolve(*pair) for pair in zip(laws[::2], laws[1::2], strict=False)] + (
+            [laws[-1]] if len(laws) % 2 else []
+        )
+    return laws[0] if laws else np.ones(1)
+
+
+def _transformed(laws: list[tuple[FloatArray, int]], length: int) -> FloatArray:
+    """The same by Fourier transform: exact to about 1e-15, whatever the length."""
+    size = 1 << (length - 1).bit_length()
+    product = np.ones(size // 2 + 1, dtype=np.complex128)
+    for law, count in laws:
+        product *= np.fft.rfft(law, size) ** count
+    result = np.clip(np.fft.irfft(product, size)[:length], 0.0, None)
+    return np.asarray(result / result.sum(), dtype=np.float64)
+
+
+def _cmh(pair: ArmPair) -> tuple[float, float]:
+    ours, theirs = pair.candidate_runs, pair.baseline_runs
+    total, marked = ours + theirs, pair.candidate + pair.baseline
+    variance = float((marked * (total - marked) * ours * theirs / (total**2 * (total - 1.0))).sum())
+    if variance == 0:
+        return nan, 1.0
+    excess = float((pair.candidate - marked * ours / total).sum())
+    statistic = excess**2 / variance
+    return statistic, chi2_above(statistic, 1)
