@@ -5,6 +5,8 @@ runs/<question>/<arm>/<agent>/<rep>/run.json      first folder <capability>+<que
                                     prompt.txt raw.out raw.err calls.jsonl patch.diff verify.log
                                     attempts/<n>/attempt.json ...
 superseded/<run id>/                records of an older spec, which no report reads
+manifest.json                       what it should hold, and the digest of each record
+records.jsonl.zst attempts.jsonl.zst records.parquet      the same records, compacted
 """
 
 from collections.abc import Iterable
@@ -17,6 +19,10 @@ RUNS = "runs/"
 RECORD = "run.json"
 ATTEMPT = "attempt.json"
 SUPERSEDED = "superseded"
+MANIFEST = "manifest.json"
+RECORDS_FILE = "records.jsonl.zst"
+ATTEMPTS_FILE = "attempts.jsonl.zst"
+TABLE_FILE = "records.parquet"
 
 
 class Cell(Protocol):

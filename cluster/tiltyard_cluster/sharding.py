@@ -5,8 +5,8 @@ machines that share nothing agree on it.
 """
 
 from tiltyard_cluster.plan import Plan, PlannedRun
-from tiltyard_specs.plan_file import PlanColumns, PlanFile, ShardName
-from tiltyard_specs.receipt import Selection
+from tiltyard_specs.plan_file import PlanColumns, PlanFile
+from tiltyard_specs.receipt import Selection, ShardName
 
 
 def shard_runs(plan: Plan, name: ShardName) -> tuple[PlannedRun, ...]:

@@ -29,6 +29,14 @@ def content_id(value: Any, length: int = 16) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:length]
 
 
+def compact_json(value: Any) -> str:
+    """One text for one value as `canonical_json`, but for floats and keys beyond U+FFFF: quick at any size.
+
+    For files that need equal bytes for equal content, and no id.
+    """
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
 def _write(value: Any, parts: list[str]) -> None:
     if value is None or isinstance(value, bool):
         parts.append("null" if value is None else str(value).lower())

@@ -3,19 +3,16 @@
 Runs are held by column: a plan of a million runs is read in seconds.
 """
 
-import re
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from tiltyard_specs.canonical import canonical_json, content_id
-from tiltyard_specs.errors import UsageError
+from tiltyard_specs.canonical import compact_json, content_id
 from tiltyard_specs.receipt import Selection
 from tiltyard_specs.record import RecordModel
 from tiltyard_specs.versioned import parse_versioned
 
 PLAN_VERSION = 1
-_SHARD = re.compile(r"([0-9]+)/([0-9]+)")
 
 
 class PlanColumns(RecordModel):
@@ -79,31 +76,8 @@ class PlanFile(RecordModel):
         return self
 
     def to_json(self) -> str:
-        """The text of plan.json: canonical, so that equal plans are equal files."""
-        return canonical_json(self.model_dump(mode="json")) + "\n"
-
-
-class ShardName(RecordModel):
-    """Which part of a plan: shard `index` of `of`, counted from 1."""
-
-    index: int
-    of: int
-
-    def __str__(self) -> str:
-        return f"{self.index}/{self.of}"
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read `2/5`.
-
-        Raises:
-            UsageError: It is not two whole numbers, or the first is not between 1 and the second.
-        """
-        found = _SHARD.fullmatch(text)
-        index, of = (int(found[1]), int(found[2])) if found else (0, 0)
-        if not 1 <= index <= of:
-            raise UsageError(f"{text!r} names no shard: give I/N, with I from 1 to N, such as 2/5")
-        return cls(index=index, of=of)
+        """The text of plan.json: sorted, so that equal plans are equal files."""
+        return compact_json(self.model_dump(mode="json")) + "\n"
 
 
 def parse_plan(text: str | bytes, source: str) -> PlanFile:

@@ -1,14 +1,17 @@
 """The receipt of a whole trial: `trial.json`. With the records, every reported number follows from it."""
 
-from typing import Any
+import re
+from typing import Any, Self
 
 from pydantic import ConfigDict, Field
 
+from tiltyard_specs.errors import UsageError
 from tiltyard_specs.prices import PriceTable
 from tiltyard_specs.record import ImageFact, RecordModel
 from tiltyard_specs.versioned import parse_versioned
 
 RECEIPT_VERSION = 1
+_SHARD = re.compile(r"([0-9]+)/([0-9]+)")
 
 
 class RepoFact(RecordModel):
@@ -48,6 +51,29 @@ class Selection(RecordModel):
     """Repetitions, instead of the spec's."""
 
 
+class ShardName(RecordModel):
+    """Which part of a plan: shard `index` of `of`, counted from 1."""
+
+    index: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.of}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2/5`.
+
+        Raises:
+            UsageError: It is not two whole numbers, or the first is not between 1 and the second.
+        """
+        found = _SHARD.fullmatch(text)
+        index, of = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= index <= of:
+            raise UsageError(f"{text!r} names no shard: give I/N, with I from 1 to N, such as 2/5")
+        return cls(index=index, of=of)
+
+
 class TrialReceipt(RecordModel):
     """What was run, in which order, on what."""
 
@@ -81,6 +107,12 @@ class TrialReceipt(RecordModel):
     """Network, history, setup scope, caching: what was in force."""
     started_at: str = ""
     """RFC 3339, UTC: when the trial was first started."""
+    shard: ShardName | None = None
+    """Which part of the plan was run; null for all of it."""
+    missing: int = 0
+    """Runs that a merged result lacks: it is PARTIAL, and no verdict rests on it."""
+    drift: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """What differed between the parts of a merged result: each value as JSON, by what it is of."""
 
     def to_json(self) -> str:
         """The text of trial.json."""

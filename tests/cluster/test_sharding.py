@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_cluster.sharding import empty_shards, from_file, shard_runs, to_file
 from tiltyard_specs import DataError, UsageError, content_id
-from tiltyard_specs.plan_file import ShardName, parse_plan
-from tiltyard_specs.receipt import Selection
+from tiltyard_specs.plan_file import parse_plan
+from tiltyard_specs.receipt import Selection, ShardName
 
 MakePlan = Callable[..., Plan]
 

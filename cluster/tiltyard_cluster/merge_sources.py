@@ -1,0 +1,114 @@
+"""A part that is given to a merge: opened, and checked against its own manifest and the plan."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltyard_cluster.compaction import Share, canonical_line, compact_into
+from tiltyard_cluster.layout import MANIFEST, RUNS, TRIAL, is_record
+from tiltyard_cluster.lines import digest_of, file_sha256
+from tiltyard_cluster.sharding import from_file
+from tiltyard_cluster.store import FolderStore, Store
+from tiltyard_specs.errors import DataError
+from tiltyard_specs.manifest import Manifest
+from tiltyard_specs.plan_file import PlanFile
+from tiltyard_specs.receipt import TrialReceipt, parse_receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A part, ready to be read."""
+
+    name: str
+    """What messages call it; also the place that merged rows point to."""
+    folder: Path
+    """Where its compacted files lie on this machine."""
+    manifest: Manifest
+    receipt: TrialReceipt
+
+
+def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow_partial: bool) -> Source:
+    """Open a part and check it.
+
+    Args:
+        name: Its address, as the user gave it.
+        store: Where it lies.
+        plan: The plan that it should belong to.
+        scratch: A folder of its own for files under way.
+        allow_partial: Take one that has not ended: what it has is compacted now.
+
+    Raises:
+        DataError: It is no part of this plan, has not ended, or was altered.
+    """
+    receipt = _receipt(name, store)
+    _require_plan(name, receipt.plan_id, plan)
+    text = store.get(MANIFEST)
+    if text is None:
+        if not allow_partial:
+            raise DataError(
+                f"{name} has no {MANIFEST}: its runs have not ended; start it again to go on, "
+                "or merge what there is with --allow-partial"
+            )
+        share = _share(receipt, plan)
+        return Source(name, scratch, compact_into(scratch, store, share), receipt)
+    manifest = Manifest.parse(text, f"{name}/{MANIFEST}")
+    _require_plan(name, manifest.plan_id, plan)
+    folder = _fetched(name, store, manifest, scratch)
+    _check_run_files(name, store, manifest)
+    return Source(name, folder, manifest, receipt)
+
+
+def _receipt(name: str, store: Store) -> TrialReceipt:
+    text = store.get(TRIAL)
+    if text is None:
+        raise DataError(f"{name} holds no trial: there is no {TRIAL} in it")
+    return parse_receipt(text, f"{name}/{TRIAL}")
+
+
+def _require_plan(name: str, found: str, plan: PlanFile) -> None:
+    if found != plan.plan_id:
+        raise DataError(
+            f"{name} belongs to plan {found}, not to {plan.plan_id} of trial {plan.trial}: "
+            "it is of an older plan or of another spec"
+        )
+
+
+def _share(receipt: TrialReceipt, plan: PlanFile) -> Share:
+    wanted = set(receipt.order)
+    runs = tuple(run for run in from_file(plan).runs if run.run_id in wanted)
+    return Share(plan.plan_id, plan.trial, runs, receipt.shard)
+
+
+def _fetched(name: str, store: Store, manifest: Manifest, scratch: Path) -> Path:
+    """The folder of the compacted files, each checked by its digest."""
+    folder = store.root if isinstance(store, FolderStore) else scratch
+    for file, fact in manifest.files.items():
+        path = folder / file
+        if folder is scratch:
+            with path.open("wb") as writer:
+                writer.writelines(store.stream(file))
+        if not path.exists():
+            raise DataError(f"{name}/{file} is missing, though the manifest names it")
+        if file_sha256(path) != fact.sha256:
+            raise DataError(f"{name}/{file} was altered: it is not the file that the manifest names")
+    return folder
+
+
+def _check_run_files(name: str, store: Store, manifest: Manifest) -> None:
+    """See that every run.json says what the manifest says, to the last byte of its content."""
+    for key, text in _run_files(store):
+        try:
+            run_id, line = json.loads(text)["run_id"], canonical_line(text)
+        except (ValueError, TypeError, KeyError):
+            raise DataError(f"{name}/{key} was altered: it is no record") from None
+        if run_id in manifest.runs and manifest.runs[run_id] != digest_of(line):
+            raise DataError(
+                f"{name}/{key} was altered: it is not the record that the manifest names for run {run_id}"
+            )
+
+
+def _run_files(store: Store) -> Iterator[tuple[str, bytes]]:
+    for key in store.list(RUNS):
+        if is_record(key) and (text := store.get(key)) is not None:
+            yield key, text

@@ -1,0 +1,68 @@
+"""The receipt of a merged result: what the parts say together, and where they differ."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tiltyard_specs.canonical import compact_json
+from tiltyard_specs.plan_file import PlanFile
+from tiltyard_specs.receipt import TrialReceipt
+
+_TABLES = ("repos", "images", "versions", "prices", "policy")
+_SINGLE = ("spec", "engine")
+
+
+def merge_receipts(receipts: Sequence[TrialReceipt], plan: PlanFile, missing: int) -> TrialReceipt:
+    """Join receipts of parts of a plan; the order in which they are given does not matter.
+
+    Where they differ, the least value stands, and all values stand in `drift`.
+
+    Args:
+        receipts: At least one.
+        plan: The plan.
+        missing: How many of its runs have no record.
+    """
+    drift = _Drift(receipts)
+    parts = [receipt.to_data() for receipt in receipts]
+    joined: dict[str, Any] = {name: drift.one(name, [part[name] for part in parts]) for name in _SINGLE}
+    for name in _TABLES:
+        joined[name] = drift.table(name, [part[name] for part in parts])
+    return TrialReceipt.model_validate(
+        {
+            **joined,
+            "trial": plan.trial,
+            "plan_id": plan.plan_id,
+            "seed": plan.seed,
+            "order": plan.runs.run_id,
+            "runs_expected": len(plan.runs.run_id),
+            "selection": plan.selection.model_dump(),
+            "started_at": min(receipt.started_at for receipt in receipts),
+            "missing": missing,
+            "drift": drift.found(),
+        }
+    )
+
+
+class _Drift:
+    """Collects what differs. What parts that were merged before say of it is kept."""
+
+    def __init__(self, receipts: Sequence[TrialReceipt]) -> None:
+        self._values: dict[str, set[str]] = {}
+        for receipt in receipts:
+            for name, values in receipt.drift.items():
+                self._values.setdefault(name, set()).update(values)
+
+    def one(self, name: str, values: Sequence[Any]) -> Any:
+        """The least of some values; if they are not all the same, all of them are remembered."""
+        by_text = {compact_json(value): value for value in values if value is not None}
+        if len(by_text) > 1:
+            self._values.setdefault(name, set()).update(by_text)
+        return by_text[min(by_text)] if by_text else None
+
+    def table(self, name: str, tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The union of some tables."""
+        keys = sorted({key for table in tables for key in table})
+        return {key: self.one(f"{name}.{key}", [table.get(key) for table in tables]) for key in keys}
+
+    def found(self) -> dict[str, tuple[str, ...]]:
+        """Each value, by name."""
+        return {name: tuple(sorted(values)) for name, values in sorted(self._values.items())}

@@ -1,0 +1,304 @@
+"""Merging: the same bytes in any order and grouping, and nothing missing, doubled, foreign or altered."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tiltyard_cluster.compaction import Share, compact
+from tiltyard_cluster.layout import ATTEMPT, RECORD, attempt_key, run_key
+from tiltyard_cluster.lines import read_lines
+from tiltyard_cluster.merging import MergeError, Tally, merge
+from tiltyard_cluster.plan import Plan, PlannedRun
+from tiltyard_cluster.sharding import to_file
+from tiltyard_cluster.store import FolderStore
+from tiltyard_specs import DataError, Outcome, RunRecord, content_id
+from tiltyard_specs.manifest import Manifest
+from tiltyard_specs.plan_file import PlanFile
+from tiltyard_specs.receipt import Selection, TrialReceipt
+
+MakeRecord = Callable[..., RunRecord]
+FILES = ("attempts.jsonl.zst", "manifest.json", "records.jsonl.zst", "records.parquet", "trial.json")
+
+
+def a_plan(blocks: int, arms: int = 2) -> Plan:
+    runs = [
+        PlannedRun(
+            content_id([b, a], length=32),
+            b * arms + a,
+            f"b{b}",
+            None,
+            f"q{b % 3}",
+            f"arm{a}",
+            "g",
+            1 + b // 3,
+        )
+        for b in range(blocks)
+        for a in range(arms)
+    ]
+    plan_id = content_id({"seed": 1, "runs": [run.run_id for run in runs]}, length=32)
+    return Plan(plan_id, "small", 1, tuple(runs))
+
+
+def as_file(plan: Plan) -> PlanFile:
+    return to_file(plan, spec="t.yaml", selection=Selection(), commits={}, script=None, shards=1)
+
+
+class Parts:
+    """Makes results of parts of one plan in folders."""
+
+    def __init__(self, root: Path, plan: Plan, record: MakeRecord) -> None:
+        self.root = root
+        self.plan = plan
+        self.record = record
+        self.made = 0
+
+    def part(self, runs: Sequence[PlannedRun], **changes: Any) -> Path:
+        """A result that holds these runs; each third has an earlier attempt."""
+        self.made += 1
+        folder = self.root / f"part{self.made}"
+        store = FolderStore.create(folder)
+        for run in runs:
+            again = int(run.run_id, 16) % 3 == 0
+            if again:
+                lost = self.record(run, outcome=Outcome.INFRA, attempt=1)
+                store.put(f"{attempt_key(run_key(run), 1)}/{ATTEMPT}", lost.to_json().encode())
+            settled = self.record(run, attempt=2 if again else 1)
+            store.put(f"{run_key(run)}/{RECORD}", settled.to_json().encode())
+        receipt = {
+            "trial": self.plan.trial, "plan_id": self.plan.plan_id, "seed": 1, "spec": {"name": "small"},
+            "order": [run.run_id for run in runs], "runs_expected": len(runs),
+            "started_at": f"2026-01-0{self.made % 9 + 1}T00:00:00Z",
+        } | changes  # fmt: skip
+        store.put("trial.json", TrialReceipt.model_validate(receipt).to_json().encode())
+        compact(store, Share(receipt["plan_id"], self.plan.trial, tuple(runs)))
+        return folder
+
+    def merge(self, *folders: Path, partial: bool = False, plan: Plan | None = None) -> tuple[Path, Tally]:
+        self.made += 1
+        target = self.root / f"merged{self.made}"
+        parts = [(str(folder), FolderStore(folder)) for folder in folders]
+        tally = merge(as_file(plan or self.plan), parts, FolderStore.create(target), allow_partial=partial)
+        return target, tally
+
+
+@pytest.fixture
+def parts(tmp_path: Path, record: MakeRecord) -> Parts:
+    return Parts(tmp_path, a_plan(6), record)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def thirds(parts: Parts) -> list[Path]:
+    runs = parts.plan.runs
+    return [parts.part(runs[:4]), parts.part(runs[4:8]), parts.part(runs[8:])]
+
+
+@pytest.fixture
+def many(tmp_path_factory: pytest.TempPathFactory, record: MakeRecord) -> Iterator[Parts]:
+    made = Parts(tmp_path_factory.mktemp("many"), a_plan(8), record)
+    yield made
+    shutil.rmtree(made.root)
+
+
+@given(data=st.data())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_order_and_grouping_gives_the_same_bytes(many: Parts, data: st.DataObject) -> None:
+    """Associative, commutative and idempotent: cut anyhow, overlapping, merged by stages or at once."""
+    if many.made == 0:
+        many.blocks = [many.part(block) for block in many.plan.blocks()]  # type: ignore[attr-defined]
+        many.whole, _ = many.merge(*many.blocks)  # type: ignore[attr-defined]
+    blocks: list[Path] = many.blocks  # type: ignore[attr-defined]
+    order = data.draw(st.permutations(blocks))
+    groups = data.draw(st.lists(st.integers(0, 2), min_size=len(order), max_size=len(order)))
+    stages = [
+        many.merge(
+            *[part for part, group in zip(order, groups, strict=True) if group == number], partial=True
+        )[0]
+        for number in set(groups)
+    ]
+    extra = data.draw(st.lists(st.sampled_from([*blocks, *stages]), max_size=3))
+    merged, tally = many.merge(*data.draw(st.permutations([*stages, *extra])))
+
+    assert content(merged) == content(many.whole)  # type: ignore[attr-defined]
+    assert (tally.present, tally.missing, tally.foreign) == (16, [], [])
+    for made in (*stages, merged):
+        shutil.rmtree(made)
+
+
+def test_a_merged_result_holds_every_record_and_attempt(parts: Parts) -> None:
+    merged, tally = parts.merge(*thirds(parts))
+
+    assert sorted(path.name for path in merged.iterdir()) == list(FILES)
+    lines = [json.loads(line) for line in read_lines(merged / "records.jsonl.zst", "")]
+    assert [line["run_id"] for line in lines] == sorted(run.run_id for run in parts.plan.runs)
+    attempts = [json.loads(line) for line in read_lines(merged / "attempts.jsonl.zst", "")]
+    assert {line["outcome"] for line in attempts} == {"infra"}
+    assert len(attempts) == tally.attempts == sum(int(run.run_id, 16) % 3 == 0 for run in parts.plan.runs) > 0
+    receipt = TrialReceipt.model_validate_json((merged / "trial.json").read_bytes())
+    assert receipt.order == tuple(run.run_id for run in parts.plan.runs)
+    assert (receipt.started_at, receipt.missing) == ("2026-01-02T00:00:00Z", 0)
+    assert tally.words() == "12 expected, 12 present, 0 missing, 0 duplicate, 0 foreign"
+
+
+def test_each_row_of_the_table_says_where_its_files_lie(parts: Parts) -> None:
+    shards = thirds(parts)
+    first, _ = parts.merge(*shards[:2], partial=True)
+    merged, _ = parts.merge(first, shards[2])
+
+    table = pq.read_table(merged / "records.parquet")
+    place = dict(zip(table["run_id"].to_pylist(), table["place"].to_pylist(), strict=True))
+    assert {run.run_id: place[run.run_id] for run in parts.plan.runs} == {
+        run.run_id: str(shards[number // 4]) for number, run in enumerate(parts.plan.runs)
+    }
+    assert set(table["metered_usage_input"].to_pylist()) == {100}
+
+
+def test_a_missing_part_is_refused_and_named(parts: Parts) -> None:
+    shards = thirds(parts)
+    with pytest.raises(MergeError, match="runs are missing: ") as error:
+        parts.merge(shards[0], shards[2])
+
+    gone = sorted(run.run_id for run in parts.plan.runs[4:8])
+    assert error.value.tally.missing == gone
+    assert all(run in str(error.value) for run in gone)
+    assert "12 expected, 8 present, 4 missing" in str(error.value)
+
+
+def test_a_partial_result_says_so_in_its_data_until_it_is_whole(parts: Parts) -> None:
+    shards = thirds(parts)
+    partial, tally = parts.merge(*shards[:2], partial=True)
+
+    assert len(tally.missing) == 4
+    assert Manifest.parse((partial / "manifest.json").read_bytes(), "").partial
+    assert TrialReceipt.model_validate_json((partial / "trial.json").read_bytes()).missing == 4
+    whole, _ = parts.merge(partial, shards[2])
+    assert not Manifest.parse((whole / "manifest.json").read_bytes(), "").partial
+    assert TrialReceipt.model_validate_json((whole / "trial.json").read_bytes()).missing == 0
+
+
+def test_the_same_part_twice_is_counted_and_changes_nothing(parts: Parts) -> None:
+    shards = thirds(parts)
+    once, _ = parts.merge(*shards)
+    twice, tally = parts.merge(*shards, shards[1])
+
+    assert tally.duplicate == 4
+    assert content(once) == content(twice)
+
+
+def test_parts_that_differ_on_a_run_are_a_conflict_that_names_both(parts: Parts) -> None:
+    shards = thirds(parts)
+    usual = parts.record
+    parts.record = lambda run, **more: usual(run, tokens=101, **more)
+    other = parts.part(parts.plan.runs[4:6])
+
+    with pytest.raises(MergeError, match="differ on run") as error:
+        parts.merge(*shards, other)
+    assert str(shards[1]) in str(error.value)
+    assert str(other) in str(error.value)
+
+
+def test_a_part_of_another_plan_is_refused_by_name(parts: Parts) -> None:
+    stranger = parts.part(parts.plan.runs[:2], plan_id="0" * 32)
+    with pytest.raises(DataError, match=f"{stranger} belongs to plan 0+, not to {parts.plan.plan_id}"):
+        parts.merge(stranger)
+
+
+def test_a_run_that_is_not_in_the_plan_is_foreign(parts: Parts) -> None:
+    shards = thirds(parts)
+    stranger = PlannedRun("e" * 32, 99, "b9", None, "q9", "arm0", "g", 1)
+    foreign = parts.part([stranger])
+    with pytest.raises(MergeError, match="not in the plan: " + "e" * 32) as error:
+        parts.merge(*shards, foreign)
+    assert "1 foreign" in str(error.value)
+
+
+def alter_run_file(part: Path) -> str:
+    path = next(part.glob("runs/**/run.json"))
+    path.write_text(path.read_text().replace('"passed"', '"failed"'))
+    return r"run\.json was altered: it is not the record that the manifest names"
+
+
+def alter_records(part: Path) -> str:
+    path = part / "records.jsonl.zst"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    return r"records\.jsonl\.zst was altered"
+
+
+def alter_table(part: Path) -> str:
+    path = part / "records.parquet"
+    path.write_bytes(path.read_bytes()[:-1])
+    return r"records\.parquet was altered"
+
+
+def remove_attempts(part: Path) -> str:
+    (part / "attempts.jsonl.zst").unlink()
+    return r"attempts\.jsonl\.zst is missing"
+
+
+def alter_manifest(part: Path) -> str:
+    path = part / "manifest.json"
+    data = json.loads(path.read_text())
+    run = next(iter(data["runs"]))
+    data["runs"][run] = "0" * 64
+    path.write_text(json.dumps(data))
+    shutil.rmtree(part / "runs")
+    return f"the record of run {run} is not the manifest's"
+
+
+def forget_a_run(part: Path) -> str:
+    path = part / "manifest.json"
+    data = json.loads(path.read_text())
+    run = next(iter(data["runs"]))
+    del data["runs"][run]
+    path.write_text(json.dumps(data))
+    return f"the record of run {run} is not the manifest's"
+
+
+@pytest.mark.parametrize(
+    "alter", [alter_run_file, alter_records, alter_table, remove_attempts, alter_manifest, forget_a_run]
+)
+def test_an_altered_part_is_refused(parts: Parts, alter: Callable[[Path], str]) -> None:
+    shards = thirds(parts)
+    says = alter(shards[1])
+    with pytest.raises(DataError, match=says) as error:
+        parts.merge(*shards)
+    assert str(shards[1]) in str(error.value)
+
+
+def test_a_part_whose_runs_have_not_ended_is_taken_only_as_partial(parts: Parts) -> None:
+    shards = thirds(parts)
+    (shards[2] / "manifest.json").unlink()
+    next(shards[2].glob("runs/**/run.json")).unlink()
+
+    with pytest.raises(DataError, match="its runs have not ended"):
+        parts.merge(*shards)
+    _, tally = parts.merge(*shards, partial=True)
+    assert (tally.present, len(tally.missing)) == (11, 1)
+
+
+def test_what_differs_between_parts_stands_in_the_receipt(parts: Parts) -> None:
+    runs = parts.plan.runs
+    old = parts.part(runs[:6], versions={"tiltyard": "0.1", "python": "3.11"})
+    new = parts.part(runs[6:], versions={"tiltyard": "0.2", "python": "3.11"})
+    merged, _ = parts.merge(new, old)
+
+    receipt = TrialReceipt.model_validate_json((merged / "trial.json").read_bytes())
+    assert receipt.versions == {"tiltyard": "0.1", "python": "3.11"}
+    assert receipt.drift == {"versions.tiltyard": ('"0.1"', '"0.2"')}
+
+
+def test_an_empty_part_is_a_part(parts: Parts) -> None:
+    merged, tally = parts.merge(parts.part(parts.plan.runs), parts.part([]))
+    assert (tally.present, tally.missing) == (12, [])
+    assert pq.read_table(merged / "records.parquet").num_rows == 12
