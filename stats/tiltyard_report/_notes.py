@@ -75,6 +75,10 @@ def _sources(runs: Sequence[Run]) -> Iterable[str]:
     if reported:
         which = fmt.plural(reported, "run")
         yield f"Tokens and cost of {which} are as the agent reported them, not metered."
+    imputed = sum(run.accounts.imputed for run in runs)
+    if imputed:
+        which = fmt.plural(imputed, "run")
+        yield f"USD of {which} are imputed at list price: the agent's own login paid. Tokens are the truth."
 
 
 def _left_out(agents: Sequence[AgentReport]) -> Iterable[str]:

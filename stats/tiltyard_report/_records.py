@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from tiltyard_report._accounts import Accounts, read_causes
 from tiltyard_report._receipt import network_text
 from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.errors import DataError
@@ -51,6 +52,7 @@ class Run:
     """Whether the tokens come from the meter; else the agent reported them."""
     usd: float | None
     spent: Spent
+    accounts: Accounts
     turns: float | None
     seconds: float | None
     used_tool: bool | None
@@ -111,6 +113,7 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
         metered=metered.get("usage") is not None,
         usd=None if spent.open_calls else source.amount("cost_usd", metered or reported),
         spent=spent,
+        accounts=source.accounts(metered, reported),
         turns=source.amount("turns"),
         seconds=source.amount("seconds"),
         used_tool=source.flag("used_tool"),
@@ -231,6 +234,20 @@ class _Source:
             # A charge of 0 for calls that may have been billed means that no price is known.
             most_tokens=self.whole_or_none("charged_tokens", metered) or None,
             most_usd=self.amount("charged_usd", metered) or None,
+        )
+
+    def accounts(self, metered: Mapping[str, object], reported: Mapping[str, object]) -> Accounts:
+        difference = self.part("difference")
+        whole = not self.whole_or_none("incomplete", metered)
+        return Accounts(
+            metered_calls=bool(metered),
+            metered_tokens=self.usage("metered.usage", metered).total if whole else None,
+            reported_tokens=self.usage("reported.usage", reported).total,
+            metered_usd=self.amount("cost_usd", metered) if whole else None,
+            reported_usd=self.amount("cost_usd", reported),
+            causes=read_causes(difference),
+            explained=difference.get("explained") is True,
+            imputed=metered.get("imputed") is True,
         )
 
     def _error(self, key: str, value: object, rule: str) -> DataError:

@@ -22,6 +22,7 @@ from tiltyard_report._measures import (
 from tiltyard_report._outcomes import outcome_row
 from tiltyard_report._receipt import combine, read_receipt
 from tiltyard_report._records import Run, read_run, read_runs
+from tiltyard_report._reported import reported_row
 from tiltyard_report._selection import Selection, choose_baseline, select
 from tiltyard_report._topic import Topic
 from tiltyard_report.model import (
@@ -34,6 +35,7 @@ from tiltyard_report.model import (
     Report,
     SpreadRow,
 )
+from tiltyard_report.reported_model import ReportedRow
 from tiltyard_specs.errors import UsageError
 from tiltyard_stats import cv, pilot_factor, runs_per_arm
 
@@ -130,6 +132,7 @@ def _report(chosen: Selection) -> Report:
             outcome_row(arm, [run for run in chosen.runs if run.arm == arm]) for arm in chosen.arms
         ),
         claims=_claims.claims(chosen.cells),
+        reported=tuple(row for agent in chosen.agents if (row := _reported(agent, chosen)) is not None),
         spend=spend(chosen.runs),
         earlier_attempts=spend(chosen.earlier),
         do_not_claim=_sentences.do_not_claim(topic),
@@ -137,6 +140,10 @@ def _report(chosen: Selection) -> Report:
         notes=_notes.notes(chosen.runs, agents, chosen.facts),
         caution=_sentences.CAUTION,
     )
+
+
+def _reported(agent: str, chosen: Selection) -> ReportedRow | None:
+    return reported_row(agent, [run for run in chosen.runs if run.agent == agent])
 
 
 def _state(chosen: Selection) -> Literal["complete", "partial", "empty"]:

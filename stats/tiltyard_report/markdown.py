@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from tiltyard_report import _claims
 from tiltyard_report import _format as fmt
 from tiltyard_report._arm_tables import agent_sections, by_question
+from tiltyard_report._reported import reported_table
 from tiltyard_report._spending import spending
 from tiltyard_report._table import code, escape, table
 from tiltyard_report.model import AuditCount, AuditRow, OutcomeRow, Report, SpreadRow
@@ -23,6 +24,7 @@ def render_markdown(report: Report) -> str:
     if report.agents:
         parts.append(_section("How the runs ended", _outcomes(report)))
         parts.append(_section("What agents claimed of their checks", _claims.section(report.claims)))
+        parts.append(_section("Usage as reported and as metered", reported_table(report.reported)))
         parts.append(_section("Spread and runs needed", _spread(report.spread)))
     parts.append(_section("Notes", _list(report.notes)))
     parts.append(_section("Do not claim", _list(report.do_not_claim)))

@@ -6,6 +6,7 @@ Renderers only lay this out; nothing is computed in a template.
 from dataclasses import dataclass
 from typing import Literal
 
+from tiltyard_report.reported_model import ReportedRow
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_stats import Decision, Interval, SampleSize, Spread
 
@@ -271,6 +272,8 @@ class Report:
     outcomes: tuple[OutcomeRow, ...]
     claims: Claims | None
     """None when no run was asked for one."""
+    reported: tuple[ReportedRow, ...]
+    """Agents whose own account can be compared with the meter's."""
     spend: Spend
     """All runs of the report."""
     earlier_attempts: Spend
