@@ -13,6 +13,7 @@ from tiltyard_stats.decide import NO_DIFFERENCE, NO_VERDICT
 
 Result = dict[str, Any]
 _TEXTS = {
+    "beyond-margin": "estimate is beyond the margin; more runs would not settle it as a pass",
     "few-runs": "fewer than 4 runs on one side",
     "few-successes": "fewer than 5 successes",
     "no-successes": "no successes",
@@ -175,8 +176,64 @@ def _cv(values: list[float]) -> Result:
     return {"cv": result.cv, "warnings": list(result.warnings)}
 
 
-def _holm(pvalues: list[float]) -> Result:
-    return {"adjusted": stats.holm(pvalues).tolist()}
+def _adjusted(adjust: Callable[..., Any]) -> Callable[..., Result]:
+    return lambda pvalues: {"adjusted": adjust(pvalues).tolist()}
+
+
+def _tost(test: Callable[..., stats.Equivalence]) -> Callable[..., Result]:
+    def run(**inputs: Any) -> Result:
+        result = test(**inputs)
+        return _fields(result, "estimate", "pvalue", "p_lower", "p_upper", "df", "claim")
+
+    return run
+
+
+def _fields(result: Any, *names: str) -> Result:
+    return {name: getattr(result, name) for name in names} | {"warnings": list(result.warnings)}
+
+
+def _non_inferiority(margin: float, **inputs: float) -> Result:
+    result = stats.non_inferiority(stats.t_interval(**inputs), margin)
+    return _fields(result, "estimate", "low", "high", "decision")
+
+
+def _runs_to_settle(**inputs: Any) -> Result:
+    result = stats.runs_to_settle(**inputs)
+    return {"runs": result.runs, "exact": result.exact, "reason": _TEXTS.get(result.reason, result.reason)}
+
+
+def _lan_demets(**inputs: Any) -> Result:
+    result = stats.lan_demets(**inputs)
+    return {"bounds": list(result.bounds), "spent": list(result.spent)}
+
+
+def _beta_binomial_cs(prior: Any = (0.5, 0.5), **inputs: Any) -> Result:
+    return _interval(stats.beta_binomial_cs(**inputs, prior=(prior[0], prior[1])))
+
+
+def _kappa(statistic: Callable[..., stats.Interval]) -> Callable[..., Result]:
+    def run(**inputs: Any) -> Result:
+        result = statistic(**inputs)
+        return _interval(result) | {"kappa": result.estimate, "standard_error": result.standard_error}
+
+    return run
+
+
+def _judge_rates(**inputs: Any) -> Result:
+    result = stats.judge_rates(**inputs)
+    rates = {name: getattr(result, name) for name in ("accuracy", "strictness", "leniency", "kappa")}
+    bounds = {f"{name}_ci": [rate.low, rate.high] for name, rate in rates.items()}
+    codes = [code for rate in rates.values() for code in rate.warnings]
+    return {name: rate.estimate for name, rate in rates.items()} | bounds | {"warnings": codes}
+
+
+def _judge_consistency(verdicts: list[list[Any]]) -> Result:
+    result = stats.judge_consistency(verdicts)
+    return {
+        "flip_rate": result.flip_rate.estimate,
+        "mean_pairwise_disagreement": result.disagreement.estimate,
+        "warnings": [*result.flip_rate.warnings, *result.disagreement.warnings],
+    }
 
 
 def _cost_ratio(arm: list[float], baseline: list[float], confidence: float) -> Result:
@@ -239,7 +296,22 @@ TABLE: dict[str, Callable[..., Result]] = {
     "runs_per_arm": _size("normal"),
     "runs_per_arm_t": _size("t"),
     "cv": _cv,
-    "holm": _holm,
+    "holm": _adjusted(stats.holm),
+    "bonferroni": _adjusted(stats.bonferroni),
+    "benjamini_hochberg": _adjusted(stats.benjamini_hochberg),
+    "tost_paired": _tost(stats.tost_paired),
+    "tost_welch": _tost(stats.tost_welch),
+    "non_inferiority": _non_inferiority,
+    "mde": lambda **inputs: {"mde": stats.mde(**inputs)},
+    "runs_to_settle": _runs_to_settle,
+    "lan_demets": _lan_demets,
+    "t_evalue": lambda **inputs: {"evalue": stats.t_evalue(**inputs)},
+    "discordant_evalue": lambda **inputs: {"evalue": stats.discordant_evalue(**inputs)},
+    "beta_binomial_cs": _beta_binomial_cs,
+    "cohen_kappa": _kappa(stats.cohen_kappa),
+    "fleiss_kappa": _kappa(stats.fleiss_kappa),
+    "judge_rates": _judge_rates,
+    "judge_consistency": _judge_consistency,
     "cost_ratio_logt": _cost_ratio,
     "cost_ratio_geometric": _geometric,
     "cost_ratio_bootstrap": _bootstrap(stats.cost_ratio, ["arm", "baseline"]),
