@@ -8,10 +8,10 @@ import asyncio
 import zlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import NamedTuple
 
 from aiohttp import web
 
+from tiltyard_gateway.contents import Body
 from tiltyard_gateway.pending import Pending
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.runs import Run
@@ -22,14 +22,6 @@ _AUTOMATIC = 32 + zlib.MAX_WBITS
 """zlib's own headers and gzip's."""
 
 
-class Body(NamedTuple):
-    """A request body."""
-
-    raw: bytes
-    values: int
-    """About how many it holds."""
-
-
 async def read_body(request: web.BaseRequest, limit: int, run: Run, pending: Pending) -> Body:
     """The whole request body, decompressed.
 
@@ -37,6 +29,9 @@ async def read_body(request: web.BaseRequest, limit: int, run: Run, pending: Pen
     """
     if (request.content_length or 0) > limit:
         raise _too_large(limit)
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+        # Else the client waits for this word, some of them for ever.
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     parts: list[bytes] = []
     counter = ValueCounter()
     async with aclosing(_plain(request)) as plain:
@@ -47,7 +42,7 @@ async def read_body(request: web.BaseRequest, limit: int, run: Run, pending: Pen
             parts.append(piece)
             if len(piece) == PIECE:
                 await asyncio.sleep(0)
-    return Body(b"".join(parts), counter.values)
+    return Body(b"".join(parts), counter.values, counter.members)
 
 
 def _check(run: Run, pending: Pending, counter: ValueCounter, limit: int) -> None:

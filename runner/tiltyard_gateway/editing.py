@@ -7,10 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import from_json, to_json
+
 from tiltyard_gateway.config import RunTicket
+from tiltyard_gateway.contents import Body, Contents, look_through
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.wires import Hidden, Inquiry, Match
 from tiltyard_specs.rewrite import rewrite_model
+
+_NO_OBJECT = "the request body is no JSON object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +33,34 @@ class Edited:
     """Which events of the answer are not for the agent."""
 
 
-def read_request(raw: bytes) -> dict[str, Any]:
-    """The body, where it is unambiguous: of a key given twice the provider may read the other one."""
+def read_request(body: Body) -> Contents:
+    """What the request says, unless it can be read in two ways: a name given twice, say."""
     try:
-        body = json.loads(raw, object_pairs_hook=_unambiguous)
+        contents = look_through(_as_object(from_json(body.raw)))
+    except ValueError:
+        # Half a surrogate pair, for one, which some clients send.
+        return look_through(_as_object(_read_strictly(body.raw)))
+    if contents.members != body.members:
+        _read_strictly(body.raw)
+        raise RefusedError(400, "the request body is ambiguous")
+    return contents
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or not value:
+        raise RefusedError(400, _NO_OBJECT)
+    spelled = {name.replace("_", "").casefold() for name in value}
+    if len(spelled) != len(value):
+        # Protobuf's JSON reads maxTokens and max_tokens as one, and Go's readers ignore case.
+        raise RefusedError(400, "the request body gives one key twice, in two spellings")
+    return value
+
+
+def _read_strictly(raw: bytes) -> Any:
+    try:
+        return json.loads(raw.decode(), object_pairs_hook=_unambiguous)
     except (ValueError, RecursionError) as error:
-        raise RefusedError(400, "the request body is no JSON object") from error
-    if not isinstance(body, dict) or not body:
-        raise RefusedError(400, "the request body is no JSON object")
-    return body
+        raise RefusedError(400, _NO_OBJECT) from error
 
 
 def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -51,7 +75,7 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 def edit(raw: bytes, body: dict[str, Any], match: Match, inquiry: Inquiry, ticket: RunTicket) -> Edited:
     """Apply the ticket. A request that nothing changes is sent on byte for byte."""
     wire = match.wire
-    stripped = tuple(wire.strip_web(body)) if ticket.web_tools == "strip" else ()
+    stripped = tuple(wire.strip_hosted(body)) if ticket.web_tools == "strip" else ()
     model, rest = _rewritten(body, match, inquiry.role, ticket)
     if ticket.nonce:
         wire.add_nonce(body, ticket.nonce)
@@ -62,13 +86,13 @@ def edit(raw: bytes, body: dict[str, Any], match: Match, inquiry: Inquiry, ticke
     return Edited(_dumped(body) if changed else raw, rest, model, stripped, hidden)
 
 
-def edit_free(raw: bytes, path: str, match: Match, ticket: RunTicket) -> Edited:
+def edit_free(given: Body, path: str, match: Match, ticket: RunTicket) -> Edited:
     """A token count is asked of the model that the calls go to."""
-    if not raw or not ticket.rewrite:
-        return Edited(raw, match.rest)
-    body = read_request(raw)
+    if not given.raw or not ticket.rewrite:
+        return Edited(given.raw, match.rest)
+    body = read_request(given).body
     model, rest = _rewritten(body, match, match.wire.inquire(path, body).role, ticket)
-    return Edited(_dumped(body) if model else raw, rest, model)
+    return Edited(_dumped(body) if model else given.raw, rest, model)
 
 
 def _rewritten(
@@ -81,4 +105,7 @@ def _rewritten(
 
 
 def _dumped(body: dict[str, Any]) -> bytes:
-    return json.dumps(body, separators=(",", ":")).encode()
+    try:
+        return to_json(body)
+    except ValueError:
+        return json.dumps(body, separators=(",", ":")).encode()

@@ -118,11 +118,14 @@ class Exchange:
         parser = SseParser()
         async for chunk in answer.content.iter_any():
             self._pending.mark_first_byte()
-            for event in parser.feed(chunk):
-                reading.on_event(event.name, event.data)
             passed = sieve.feed(chunk) if sieve else chunk
-            if passed:
-                await response.write(passed)
+            try:
+                if passed:
+                    await response.write(passed)
+            finally:
+                # After it, so that the agent does not wait; but also if it leaves at what it has just got.
+                for event in parser.feed(chunk):
+                    reading.on_event(event.name, event.data)
         for event in parser.close():
             reading.on_event(event.name, event.data)
         if sieve and (rest := sieve.close()):

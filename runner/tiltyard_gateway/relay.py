@@ -9,9 +9,10 @@ from time import monotonic
 from aiohttp import web
 
 from tiltyard_gateway.admission import admit, refusal
-from tiltyard_gateway.body import Body, read_body
+from tiltyard_gateway.body import read_body
 from tiltyard_gateway.budget import Budget
 from tiltyard_gateway.config import GatewayConfig, default_upstreams
+from tiltyard_gateway.contents import Body
 from tiltyard_gateway.editing import Edited, edit, edit_free, read_request
 from tiltyard_gateway.exchange import Exchange, settle_hung_up
 from tiltyard_gateway.holds import Holds, Passage
@@ -101,9 +102,9 @@ class Relay:
     ) -> Edited:
         async with run.thinking:
             if body.values <= _FEW_VALUES and len(body.raw) <= _FEW_BYTES:
-                return _edit(request, match, run, pending, body.raw)
+                return _edit(request, match, run, pending, body)
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self.thinker, _edit, request, match, run, pending, body.raw)
+            return await loop.run_in_executor(self.thinker, _edit, request, match, run, pending, body)
 
 
 async def _wait_for(passage: Passage, pending: Pending) -> None:
@@ -122,15 +123,19 @@ def _breaker(request: web.BaseRequest) -> Callable[[], None]:
     return break_off
 
 
-def _check_names(inquiry: Inquiry) -> None:
-    """They stand in the record of each call: without a bound a run of some minutes would fill a disk."""
-    if len(inquiry.role or "") > _LONGEST_NAME:
+def _check(inquiry: Inquiry) -> None:
+    """Names stand in the record of each call: without a bound a run of some minutes would fill a disk."""
+    if inquiry.refusal:
+        raise RefusedError(400, inquiry.refusal)
+    if inquiry.role is None:
+        raise RefusedError(400, "the request names no model")
+    if len(inquiry.role) > _LONGEST_NAME:
         raise RefusedError(400, f"the model's name is longer than {_LONGEST_NAME} characters")
     if sum(map(len, inquiry.tools)) > _MOST_TOOLS:
         raise RefusedError(400, f"the tools' names are together longer than {_MOST_TOOLS} characters")
 
 
-def _edit(request: web.BaseRequest, match: Match, run: Run, pending: Pending, raw: bytes) -> Edited:
+def _edit(request: web.BaseRequest, match: Match, run: Run, pending: Pending, given: Body) -> Edited:
     wire = match.wire
     path = request.rel_url.raw_path
     pending.session = next(
@@ -138,16 +143,14 @@ def _edit(request: web.BaseRequest, match: Match, run: Run, pending: Pending, ra
     )
     try:
         if match.route.kind == "free":
-            return edit_free(raw, path, match, run.ticket)
-        body = read_request(raw)
-        inquiry = wire.inquire(path, body)
-        _check_names(inquiry)
+            return edit_free(given, path, match, run.ticket)
+        contents = read_request(given)
+        inquiry = wire.inquire(path, contents.body)
+        _check(inquiry)
         pending.inquiry = inquiry
-        if inquiry.refusal:
-            raise RefusedError(400, inquiry.refusal)
-        pending.edited = edited = edit(raw, body, match, inquiry, run.ticket)
-        row = run.price(None, edited.model or inquiry.role)
-        pending.worst = worst_case(edited.body, body, inquiry, row)
+        pending.edited = edited = edit(given.raw, contents.body, match, inquiry, run.ticket)
+        row = run.price(None, edited.model or inquiry.role, inquiry)
+        pending.worst = worst_case(len(edited.body), contents, inquiry, row)
     except RecursionError as error:
         raise RefusedError(400, "the request body is nested too deep") from error
     return edited

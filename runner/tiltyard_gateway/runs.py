@@ -14,7 +14,7 @@ from tiltyard_gateway.pending import Charged, Outcome, Pending
 from tiltyard_gateway.prices import cost_usd, find_price
 from tiltyard_gateway.purse import Purse
 from tiltyard_gateway.refused import RefusedError
-from tiltyard_gateway.wires import Wire
+from tiltyard_gateway.wires import Inquiry, Wire
 from tiltyard_specs.calls import Call
 from tiltyard_specs.redact import Redactor
 from tiltyard_specs.trial import PriceRow
@@ -80,9 +80,9 @@ class Run:
         self._pending[pending.index] = pending
         return pending
 
-    def price(self, model: str | None, role: str | None) -> PriceRow | None:
-        """The row of a model."""
-        return find_price(self._prices, model, role)
+    def price(self, model: str | None, role: str | None, inquiry: Inquiry | None) -> PriceRow | None:
+        """The row of a model, unless the call was asked for at another price than the row's."""
+        return None if inquiry and inquiry.premium else find_price(self._prices, model, role)
 
     async def reserve(self, pending: Pending) -> None:
         """Set the worst case of a request aside, or refuse it."""
@@ -112,7 +112,8 @@ class Run:
             return
         pending.settled.set()
         self.body_bytes -= pending.body_size
-        row = self.price(pending.reading.model if pending.reading else None, pending.asked or pending.role)
+        model = pending.reading.model if pending.reading else None
+        row = self.price(model, pending.asked or pending.role, pending.inquiry)
         charge, charged = pending.charge(outcome, row)
         if pending.reservation:
             self.purse.settle(pending.reservation, charge)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import TracebackType
 from typing import NamedTuple, Self
+from urllib.parse import unquote_plus
 
 import aiohttp
 from multidict import CIMultiDict
@@ -31,6 +32,7 @@ _HOP_HEADERS = frozenset({
 })  # fmt: skip
 _NOT_SENT_ON = KEY_HEADERS | _HOP_HEADERS | {
     "host", "content-length", "content-encoding", "accept-encoding", "expect", "x-tiltyard-run",
+    "x-goog-fieldmask", "x-http-method-override",
 }  # fmt: skip
 _NOT_PASSED_BACK = _HOP_HEADERS | {"content-length", "content-encoding", "set-cookie", "alt-svc"}
 
@@ -43,14 +45,24 @@ class Address(NamedTuple):
 
 
 def locate(base_url: str, rest: str, query: str, *, keep_key: bool = False) -> Address:
-    """The address of a route. The query is sent on as it came, but for a key that is not the agent's own."""
+    """The address of a route. The query is sent on as it came, but for a key that is not the agent's own.
+
+    Nor may it ask Google for an answer without its usage: for some fields only, or in another form.
+    """
     socket = None
     found = _UNIX.fullmatch(base_url)
     if found:
         socket, base_url = found["socket"], "http://script" + (found["path"] or "")
-    pairs = [pair for pair in query.split("&") if pair and (keep_key or not pair.startswith("key="))]
+    pairs = [pair for pair in query.split("&") if pair and _may_pass(pair, keep_key=keep_key)]
     text = base_url.rstrip("/") + rest + ("?" + "&".join(pairs) if pairs else "")
     return Address(URL(text, encoded=True), socket)
+
+
+def _may_pass(pair: str, *, keep_key: bool) -> bool:
+    name, _, value = unquote_plus(pair).partition("=")
+    if name == "key":
+        return keep_key
+    return name != "fields" and not name.startswith("$") and (name != "alt" or value in {"json", "sse"})
 
 
 def request_headers(

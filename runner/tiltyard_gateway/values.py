@@ -16,6 +16,8 @@ class ValueCounter:
 
     def __init__(self) -> None:
         self.values = 0
+        self.members = 0
+        """Names with a value: colons outside of strings. A parser that finds fewer has met a name twice."""
         self._in_string = False
         self._escaped = False
 
@@ -30,6 +32,7 @@ class ValueCounter:
         outside = b"".join(parts[1 if self._in_string else 0 :: 2])
         self._in_string ^= len(parts) % 2 == 0
         self.values += sum(map(outside.count, (b"[", b"{", b",")))
+        self.members += outside.count(b":")
 
 
 def pieces(data: bytes) -> Iterator[bytes]:

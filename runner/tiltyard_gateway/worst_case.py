@@ -7,9 +7,9 @@ tools known, a picture, and what the provider keeps or fetches itself, a context
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from tiltyard_gateway.amounts import Amount
+from tiltyard_gateway.contents import Contents
 from tiltyard_gateway.prices import cost_usd
 from tiltyard_gateway.wires import Inquiry
 from tiltyard_specs.trial import PriceRow
@@ -23,16 +23,6 @@ CONTEXT_WINDOW = 2_097_152
 """The largest context window that is sold."""
 MAX_OUTPUT = 128_000
 """Output of a call without a cap, by a model whose price row has no `max_output`."""
-
-_PICTURES = frozenset({"image", "image_url", "input_image"})
-_OPAQUE_TYPES = frozenset({
-    "document", "file", "input_file", "input_audio", "container_upload", "item_reference", "video_url",
-})  # fmt: skip
-_FILE_KEYS = frozenset({"fileData", "file_data"})
-_MEDIA_KEYS = _FILE_KEYS | {"inlineData", "inline_data"}
-_OPAQUE_OPTIONS = frozenset({
-    "cachedContent", "cached_content", "previous_response_id", "conversation", "prompt",
-})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,38 +57,10 @@ class WorstCase:
         return (self.input * entering + self.output * row.output) / 1e6
 
 
-def worst_case(sent: bytes, body: dict[str, Any], inquiry: Inquiry, row: PriceRow | None) -> WorstCase:
-    """Bound a request by what it says."""
-    pictures, opaque = _count(body)
-    extra = CONTEXT_WINDOW if opaque else pictures * PICTURE
+def worst_case(size: int, contents: Contents, inquiry: Inquiry, row: PriceRow | None) -> WorstCase:
+    """Bound a request by what it says, and by how many bytes of it are sent."""
+    extra = CONTEXT_WINDOW if contents.opaque else contents.pictures * PICTURE
     output = inquiry.output_cap
     if output is None:
         output = ((row.max_output if row else None) or MAX_OUTPUT) * inquiry.choices
-    return WorstCase(len(sent) + HIDDEN_PROMPT + extra, output, row)
-
-
-def _count(body: dict[str, Any]) -> tuple[int, bool]:
-    """Pictures, and whether there is something whose size the request does not show."""
-    pictures, opaque = 0, any(body.get(key) for key in _OPAQUE_OPTIONS)
-    waiting: list[Any] = [body]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, list):
-            waiting += item
-        elif isinstance(item, dict):
-            kind = item.get("type")
-            if isinstance(kind, str):
-                pictures += kind in _PICTURES
-                opaque = opaque or kind in _OPAQUE_TYPES
-            if not _MEDIA_KEYS.isdisjoint(item):
-                is_picture = _is_inline_picture(item)
-                pictures, opaque = pictures + is_picture, opaque or not is_picture
-            waiting += item.values()
-    return pictures, opaque
-
-
-def _is_inline_picture(item: dict[str, Any]) -> bool:
-    inline = item.get("inlineData", item.get("inline_data"))
-    if not isinstance(inline, dict) or not _FILE_KEYS.isdisjoint(item):
-        return False
-    return str(inline.get("mimeType", inline.get("mime_type"))).startswith("image/")
+    return WorstCase(size + HIDDEN_PROMPT + extra, output, row)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tiltyard_gateway.amounts import Amount, Cap
+from tiltyard_gateway.contents import look_through
 from tiltyard_gateway.wires import Inquiry
 from tiltyard_gateway.worst_case import CONTEXT_WINDOW, HIDDEN_PROMPT, MAX_OUTPUT, PICTURE, worst_case
 from tiltyard_specs.trial import PriceRow
@@ -17,7 +18,7 @@ TEXT = {"messages": [{"role": "user", "content": "hi"}]}
 
 def bound(body: dict[str, Any], row: PriceRow | None = ROW, **more: Any) -> Any:
     inquiry = Inquiry(role="m", stream=False, tools=(), **more)
-    return worst_case(json.dumps(body).encode(), body, inquiry, row)
+    return worst_case(len(json.dumps(body)), look_through(body), inquiry, row)
 
 
 def test_input_is_a_token_per_byte_and_the_dearest_price() -> None:

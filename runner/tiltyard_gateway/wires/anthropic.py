@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tiltyard_gateway.wires.base import (
-    Hidden,
+    BodyWire,
     Inquiry,
     Route,
     as_count,
@@ -15,9 +15,9 @@ from tiltyard_gateway.wires.base import (
     error_text,
     parse_object,
 )
-from tiltyard_gateway.wires.edits import describe_first, remove_key, remove_tools, replace_model
+from tiltyard_gateway.wires.edits import describe_first, remove_key, remove_tools
 from tiltyard_specs.calls import Wire as WireName
-from tiltyard_specs.usage import Usage
+from tiltyard_specs.usage import Usage, total_usage
 
 _ERROR_TYPES = {
     400: "invalid_request_error",
@@ -29,9 +29,12 @@ _ERROR_TYPES = {
     429: "rate_limit_error",
     529: "overloaded_error",
 }
-_WEB_TOOLS = ("web_search_", "web_fetch_", "mcp_toolset")
+_HOSTED = ("web_search_", "web_fetch_", "mcp_toolset", "code_execution_", "advisor_")
+"""By the beginning of their type. An advisor is another model, at another price."""
+_LIST_PRICE_SPEEDS = (None, "standard")
+_ANYWHERE = (None, "global")
 _INPUT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation")
-_OUTPUT_FIELDS = ("output_tokens", "output_tokens_details")
+_OUTPUT_FIELDS = ("output_tokens", "output_tokens_details", "iterations")
 
 
 class AnthropicReading:
@@ -49,15 +52,11 @@ class AnthropicReading:
         raw = self._usage
         if not raw:
             return None
-        split = as_object(raw.get("cache_creation"))
-        return Usage(
-            input=as_count(raw.get("input_tokens")),
-            cache_read=as_count(raw.get("cache_read_input_tokens")),
-            cache_write=as_count(raw.get("cache_creation_input_tokens")),
-            output=as_count(raw.get("output_tokens")),
-            reasoning=as_count(as_object(raw.get("output_tokens_details")).get("thinking_tokens")),
-            cache_write_1h=as_count(split.get("ephemeral_1h_input_tokens")),
-        )
+        passes = [as_object(each) for each in as_list(raw.get("iterations"))]
+        if all(each.get("type") == "message" for each in passes):
+            return _usage(raw)
+        # Its own sums leave out the passes in which the provider compacted the context, or asked an advisor.
+        return total_usage([_usage(each) for each in passes])
 
     def on_event(self, name: str, data: bytes) -> None:
         """Only four of the event kinds matter, and deltas are by far the most: do not parse those."""
@@ -89,7 +88,20 @@ class AnthropicReading:
         self._usage |= {field: found[field] for field in fields if found.get(field) is not None}
 
 
-class AnthropicWire:
+def _usage(raw: Mapping[str, Any]) -> Usage:
+    """Of a message, or of one pass of the model over it."""
+    split = as_object(raw.get("cache_creation"))
+    return Usage(
+        input=as_count(raw.get("input_tokens")),
+        cache_read=as_count(raw.get("cache_read_input_tokens")),
+        cache_write=as_count(raw.get("cache_creation_input_tokens")),
+        output=as_count(raw.get("output_tokens")),
+        reasoning=as_count(as_object(raw.get("output_tokens_details")).get("thinking_tokens")),
+        cache_write_1h=as_count(split.get("ephemeral_1h_input_tokens")),
+    )
+
+
+class AnthropicWire(BodyWire):
     """`POST /v1/messages` and its free neighbours."""
 
     name: WireName = "anthropic"
@@ -111,6 +123,7 @@ class AnthropicWire:
             stream=body.get("stream") is True,
             tools=tuple(name for name in names if name),
             output_cap=as_count(body.get("max_tokens")),
+            premium=body.get("speed") not in _LIST_PRICE_SPEEDS or body.get("inference_geo") not in _ANYWHERE,
         )
 
     def key_headers(self, key: str) -> dict[str, str]:
@@ -125,15 +138,6 @@ class AnthropicWire:
         """`{"type": "error", ...}`."""
         del reason
         return {"type": "error", "error": {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}}
-
-    def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
-        """The body names it."""
-        return replace_model(rest, body, model)
-
-    def report_usage(self, body: dict[str, Any]) -> Hidden | None:
-        """It always does."""
-        del body
-        return None
 
     def forbid_cache(self, body: dict[str, Any], nonce: str) -> None:
         """Nothing is cached that the request does not mark."""
@@ -153,14 +157,14 @@ class AnthropicWire:
         else:
             body["system"] = [{"type": "text", "text": nonce}, *as_list(system)]
 
-    def strip_web(self, body: dict[str, Any]) -> list[str]:
+    def strip_hosted(self, body: dict[str, Any]) -> list[str]:
         """Search and fetch run at the provider, and so do MCP servers that the request names by address."""
-        names = remove_tools(body, _reaches_the_web, lambda tool: as_text(tool.get("name")) or tool["type"])
+        names = remove_tools(body, _is_hosted, lambda tool: as_text(tool.get("name")) or tool["type"])
         return names + (["mcp_servers"] if body.pop("mcp_servers", None) else [])
 
 
-def _reaches_the_web(tool: Mapping[str, Any]) -> bool:
-    return (as_text(tool.get("type")) or "").startswith(_WEB_TOOLS)
+def _is_hosted(tool: Mapping[str, Any]) -> bool:
+    return (as_text(tool.get("type")) or "").startswith(_HOSTED)
 
 
 WIRE = AnthropicWire()

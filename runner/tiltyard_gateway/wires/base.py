@@ -40,6 +40,8 @@ class Inquiry:
     """Answers that are asked for at once."""
     refusal: str | None = None
     """Why such a request cannot be metered."""
+    premium: bool = False
+    """Billed at another price than the list's: a faster tier, or output that is no text."""
 
 
 Hidden = Callable[[bytes], bool]
@@ -103,8 +105,26 @@ class Wire(Protocol):
     def add_nonce(self, body: dict[str, Any], nonce: str) -> None:
         """Make the prompt begin as no other run's does."""
 
-    def strip_web(self, body: dict[str, Any]) -> list[str]:
-        """Remove the tools by which the provider itself would reach the web; names them."""
+    def strip_hosted(self, body: dict[str, Any]) -> list[str]:
+        """Remove tools by which the provider would reach the web or bill beside tokens; names them."""
+
+
+class BodyWire:
+    """What holds for most APIs."""
+
+    def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
+        """The body names it."""
+        body["model"] = model
+        return rest
+
+    def report_usage(self, body: dict[str, Any]) -> Hidden | None:
+        """It always does."""
+        del body
+        return None
+
+
+UNREADABLE_CHOICES = "the number of answers that it asks for cannot be read"
+"""Some providers take it as a text all the same, and a reserve for one would be too small."""
 
 
 _MOST = 10**12

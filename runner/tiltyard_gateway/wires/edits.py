@@ -4,12 +4,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 
-def replace_model(rest: str, body: dict[str, Any], model: str) -> str:
-    """The model stands in the body, the path stays."""
-    body["model"] = model
-    return rest
-
-
 def describe_first(tools: Iterable[dict[str, Any]], text: str) -> bool:
     """Put a line before the description of the first tool that has one."""
     for tool in tools:

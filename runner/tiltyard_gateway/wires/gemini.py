@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tiltyard_gateway.wires.base import (
-    Hidden,
+    UNREADABLE_CHOICES,
+    BodyWire,
     Inquiry,
     Route,
     as_count,
@@ -31,6 +32,7 @@ _STATUSES = {
     500: "INTERNAL",
     503: "UNAVAILABLE",
 }
+_LIST_PRICE_TIERS = frozenset({"standard", "unspecified", "flex"})
 _WEB_TOOLS = frozenset({
     "googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval",
     "urlContext", "url_context", "googleMaps", "google_maps",
@@ -93,7 +95,7 @@ def _usage(raw: Mapping[str, Any]) -> Usage | None:
     )
 
 
-class GeminiWire:
+class GeminiWire(BodyWire):
     """`POST /v1beta/models/MODEL:generateContent` and `:streamGenerateContent`, and their free neighbours."""
 
     name: WireName = "gemini"
@@ -116,13 +118,16 @@ class GeminiWire:
         found = _CALL.fullmatch(path)
         settings = as_object(either(body, "generationConfig"))
         cap = as_count(either(settings, "maxOutputTokens"))
-        choices = as_count(either(settings, "candidateCount")) or 1
+        asked = either(settings, "candidateCount")
+        choices = as_count(asked) or 1
         return Inquiry(
             role=found["model"] if found else None,
             stream=found is not None and found["verb"].startswith("stream"),
             tools=tuple(_tool_names(as_list(body.get("tools")))),
             output_cap=None if cap is None else cap * choices,
             choices=choices,
+            refusal=UNREADABLE_CHOICES if asked is not None and as_count(asked) is None else None,
+            premium=_is_premium(body, settings),
         )
 
     def key_headers(self, key: str) -> dict[str, str]:
@@ -144,11 +149,6 @@ class GeminiWire:
         del body
         return re.sub(rf"/models/{_MODEL}:", lambda _: f"/models/{model}:", rest, count=1)
 
-    def report_usage(self, body: dict[str, Any]) -> Hidden | None:
-        """It always does."""
-        del body
-        return None
-
     def forbid_cache(self, body: dict[str, Any], nonce: str) -> None:
         """Caching is implicit: with a prompt that begins differently nothing is found."""
         self.add_nonce(body, nonce)
@@ -165,7 +165,7 @@ class GeminiWire:
         before = parts if isinstance(parts, list) else [parts] if isinstance(parts, dict) else []
         body[name] = instruction | {"parts": [{"text": nonce}, *before]}
 
-    def strip_web(self, body: dict[str, Any]) -> list[str]:
+    def strip_hosted(self, body: dict[str, Any]) -> list[str]:
         """Search, pages and maps are tools without a name of their own."""
         names: list[str] = []
         kept: list[Any] = []
@@ -183,6 +183,13 @@ def either(body: Mapping[str, Any], camel: str) -> Any:
     """A value by its camel-case name or the snake-case form of it."""
     snake = re.sub("[A-Z]", lambda match: "_" + match[0].lower(), camel)
     return body.get(camel, body.get(snake))
+
+
+def _is_premium(body: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Pictures and sound have prices of their own, and so has the front of the queue."""
+    kinds = as_list(either(settings, "responseModalities"))
+    tier = str(either(body, "serviceTier") or "standard").lower().removeprefix("service_tier_")
+    return tier not in _LIST_PRICE_TIERS or any(str(kind).lower() != "text" for kind in kinds)
 
 
 def _functions(tools: list[Any]) -> Iterator[dict[str, Any]]:

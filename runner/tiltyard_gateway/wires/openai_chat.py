@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tiltyard_gateway.wires.base import (
+    UNREADABLE_CHOICES,
     Hidden,
     Inquiry,
     Route,
@@ -16,12 +17,11 @@ from tiltyard_gateway.wires.base import (
     largest,
     parse_object,
 )
-from tiltyard_gateway.wires.edits import describe_first, replace_model
-from tiltyard_gateway.wires.openai_responses import WIRE as RESPONSES
+from tiltyard_gateway.wires.edits import describe_first
+from tiltyard_gateway.wires.openai import OpenAIWire, is_premium, split_usage
 from tiltyard_specs.calls import Wire as WireName
 from tiltyard_specs.usage import Usage
 
-_CACHE_KEYS = ("prompt_cache_key", "prompt_cache_retention")
 _SYSTEM = frozenset({"system", "developer"})
 
 
@@ -68,20 +68,13 @@ class ChatReading:
 
 
 def _usage(raw: Mapping[str, Any]) -> Usage | None:
-    """The prompt includes what the cache served and took, the completion includes reasoning."""
-    total, output = as_count(raw.get("prompt_tokens")), as_count(raw.get("completion_tokens"))
-    if total is None and output is None:
-        return None
     details = as_object(raw.get("prompt_tokens_details"))
-    cached = as_count(details.get("cached_tokens", raw.get("prompt_cache_hit_tokens")))
-    written = as_count(details.get("cache_write_tokens"))
-    fresh = None if total is None else total - (cached or 0) - (written or 0)
-    return Usage(
-        input=as_count(fresh),
-        cache_read=cached,
-        cache_write=written,
-        output=output,
-        reasoning=as_count(as_object(raw.get("completion_tokens_details")).get("reasoning_tokens")),
+    return split_usage(
+        raw.get("prompt_tokens"),
+        raw.get("completion_tokens"),
+        details.get("cached_tokens", raw.get("prompt_cache_hit_tokens")),
+        details,
+        as_object(raw.get("completion_tokens_details")),
     )
 
 
@@ -90,11 +83,10 @@ def _is_usage_chunk(data: bytes) -> bool:
     return isinstance(body.get("usage"), dict) and body.get("choices") == []
 
 
-class ChatWire:
+class ChatWire(OpenAIWire):
     """`POST /v1/chat/completions`, with or without the version segment."""
 
     name: WireName = "openai-chat"
-    provider: str = "openai"
     routes: tuple[Route, ...] = (Route("POST", re.compile(r"(/v1)?(?P<rest>/chat/completions)"), "billable"),)
     session_headers: tuple[str, ...] = ("x-session-id", "session-id")
     stop_status: int = 404
@@ -104,30 +96,21 @@ class ChatWire:
         """Each of the `n` choices may be as long as the cap."""
         del path
         cap = largest(body.get("max_completion_tokens"), body.get("max_tokens"))
-        choices = as_count(body.get("n")) or 1
+        asked = body.get("n")
+        choices = as_count(asked) or 1
         return Inquiry(
             role=as_text(body.get("model")),
             stream=body.get("stream") is True,
             tools=tuple(filter(None, map(_tool_name, as_list(body.get("tools"))))),
             output_cap=None if cap is None else cap * choices,
             choices=choices,
+            refusal=UNREADABLE_CHOICES if asked is not None and as_count(asked) is None else None,
+            premium=is_premium(body) or any(kind != "text" for kind in as_list(body.get("modalities"))),
         )
-
-    def key_headers(self, key: str) -> dict[str, str]:
-        """A bearer token."""
-        return {"Authorization": f"Bearer {key}"}
 
     def reading(self) -> ChatReading:
         """A fresh reader for one response."""
         return ChatReading()
-
-    def error_body(self, status: int, message: str, reason: str | None = None) -> dict[str, Any]:
-        """As the other API of OpenAI."""
-        return RESPONSES.error_body(status, message, reason)
-
-    def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
-        """The body names it."""
-        return replace_model(rest, body, model)
 
     def report_usage(self, body: dict[str, Any]) -> Hidden | None:
         """A stream reports usage only when asked. The agent did not ask, so the report is kept from it."""
@@ -136,12 +119,6 @@ class ChatWire:
             return None
         body["stream_options"] = options | {"include_usage": True}
         return _is_usage_chunk
-
-    def forbid_cache(self, body: dict[str, Any], nonce: str) -> None:
-        """No switch turns it off, but nothing is found for a prompt that begins differently."""
-        for key in _CACHE_KEYS:
-            body.pop(key, None)
-        self.add_nonce(body, nonce)
 
     def add_nonce(self, body: dict[str, Any], nonce: str) -> None:
         """Before the first tool's description and the system message: their order is not told."""
@@ -156,7 +133,7 @@ class ChatWire:
         else:
             body["messages"] = [{"role": "system", "content": nonce}, *messages]
 
-    def strip_web(self, body: dict[str, Any]) -> list[str]:
+    def strip_hosted(self, body: dict[str, Any]) -> list[str]:
         """Web search is an option of the request; models that always search answer to their name only."""
         return ["web_search_options"] if body.pop("web_search_options", None) is not None else []
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tiltyard_gateway.wires.base import (
-    Hidden,
     Inquiry,
     Route,
     as_count,
@@ -15,19 +14,13 @@ from tiltyard_gateway.wires.base import (
     error_text,
     parse_object,
 )
-from tiltyard_gateway.wires.edits import describe_first, remove_tools, replace_model
+from tiltyard_gateway.wires.edits import describe_first, remove_tools
+from tiltyard_gateway.wires.openai import OpenAIWire, is_premium, split_usage
 from tiltyard_specs.calls import Wire as WireName
 from tiltyard_specs.usage import Usage
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-_ERROR_TYPES = {
-    401: "authentication_error",
-    429: "rate_limit_error",
-    500: "server_error",
-    503: "server_error",
-}
-_WEB_TOOLS = ("web_search", "mcp")
-_CACHE_KEYS = ("prompt_cache_key", "prompt_cache_retention")
+_HOSTED = ("web_search", "mcp", "image_generation", "code_interpreter", "file_search")
 _BACKGROUND = "a response in the background cannot be metered: ask for it without `background`"
 
 
@@ -60,35 +53,23 @@ class ResponsesReading:
         """A response object, or an error."""
         self.model = as_text(body.get("model")) or self.model
         if isinstance(body.get("usage"), dict):
-            self.usage = _usage(body["usage"])
+            usage = body["usage"]
+            details = as_object(usage.get("input_tokens_details"))
+            self.usage = split_usage(
+                usage.get("input_tokens"),
+                usage.get("output_tokens"),
+                details.get("cached_tokens"),
+                details,
+                as_object(usage.get("output_tokens_details")),
+            )
         if body.get("error"):
             self.error = error_text(body) or "error"
 
 
-def _usage(raw: Mapping[str, Any]) -> Usage | None:
-    """Input includes what the cache served and took; the canonical form keeps them apart."""
-    total = as_count(raw.get("input_tokens"))
-    details = as_object(raw.get("input_tokens_details"))
-    cached = as_count(details.get("cached_tokens"))
-    written = as_count(details.get("cache_write_tokens"))
-    output = as_count(raw.get("output_tokens"))
-    if total is None and output is None:
-        return None
-    fresh = None if total is None else total - (cached or 0) - (written or 0)
-    return Usage(
-        input=as_count(fresh),
-        cache_read=cached,
-        cache_write=written,
-        output=output,
-        reasoning=as_count(as_object(raw.get("output_tokens_details")).get("reasoning_tokens")),
-    )
-
-
-class ResponsesWire:
+class ResponsesWire(OpenAIWire):
     """`POST /v1/responses`, with or without the version segment."""
 
     name: WireName = "openai-responses"
-    provider: str = "openai"
     routes: tuple[Route, ...] = (
         Route("POST", re.compile(r"(/v1)?(?P<rest>/responses)"), "billable"),
         Route("GET", re.compile(r"(/v1)?(?P<rest>/models(/[\w.:@-]+)?)"), "free"),
@@ -106,35 +87,12 @@ class ResponsesWire:
             tools=tuple(_tool_names(as_list(body.get("tools")))),
             output_cap=as_count(body.get("max_output_tokens")),
             refusal=_BACKGROUND if body.get("background") else None,
+            premium=is_premium(body),
         )
-
-    def key_headers(self, key: str) -> dict[str, str]:
-        """A bearer token."""
-        return {"Authorization": f"Bearer {key}"}
 
     def reading(self) -> ResponsesReading:
         """A fresh reader for one response."""
         return ResponsesReading()
-
-    def error_body(self, status: int, message: str, reason: str | None = None) -> dict[str, Any]:
-        """`{"error": {...}}`."""
-        kind = _ERROR_TYPES.get(status, "invalid_request_error")
-        return {"error": {"message": message, "type": kind, "param": None, "code": reason}}
-
-    def set_model(self, rest: str, body: dict[str, Any], model: str) -> str:
-        """The body names it."""
-        return replace_model(rest, body, model)
-
-    def report_usage(self, body: dict[str, Any]) -> Hidden | None:
-        """It always does."""
-        del body
-        return None
-
-    def forbid_cache(self, body: dict[str, Any], nonce: str) -> None:
-        """No switch turns it off, but nothing is found for a prompt that begins differently."""
-        for key in _CACHE_KEYS:
-            body.pop(key, None)
-        self.add_nonce(body, nonce)
 
     def add_nonce(self, body: dict[str, Any], nonce: str) -> None:
         """Before the first tool's description and the instructions: their order is not told."""
@@ -142,18 +100,21 @@ class ResponsesWire:
         instructions = as_text(body.get("instructions"))
         body["instructions"] = f"{nonce}\n{instructions}" if instructions else nonce
 
-    def strip_web(self, body: dict[str, Any]) -> list[str]:
+    def strip_hosted(self, body: dict[str, Any]) -> list[str]:
         """Search runs at the provider, and so do MCP servers that the request names by address."""
         holders = [body, *map(as_object, as_list(body.get("input")))]
-        return [name for holder in holders for name in remove_tools(holder, _reaches_the_web, _type)]
+        return [name for holder in holders for name in remove_tools(holder, _is_hosted, _type)]
 
 
 def _type(tool: Mapping[str, Any]) -> str:
     return as_text(tool.get("type")) or ""
 
 
-def _reaches_the_web(tool: Mapping[str, Any]) -> bool:
-    return _type(tool).startswith(_WEB_TOOLS)
+def _is_hosted(tool: Mapping[str, Any]) -> bool:
+    place = as_object(
+        tool.get("environment")
+    )  # of a shell: here, or in a container that is billed by the hour
+    return _type(tool).startswith(_HOSTED) or _type(place).startswith("container")
 
 
 def _all_tools(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
