@@ -19,6 +19,7 @@ Rng = np.random.Generator | int | None
 RESAMPLES = 10_000
 EXACT_STATES = 2_000_000
 """Up to so many distinct resamples, over all samples of a statistic, are listed instead of drawn."""
+_MOST_DRAWS = 1_000
 _BLOCK_VALUES = 640_000
 """Resampled values held at once: 64 cells of 10,000 resamples, 5 MB."""
 
@@ -110,8 +111,9 @@ def exact_bootstrap(n: int, *, draws: int | None = None) -> Resamples:
     ([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [1.0, 2.0, 1.0])
     """
     check.at_least("n", n, 1)
-    size = n if draws is None else draws
-    if states([n], [size]) > EXACT_STATES:
+    size = n if draws is None else int(check.at_least("draws", draws, 1))
+    # The table of binomials and the rows must stay small too, when n is far from the number of draws.
+    if size > _MOST_DRAWS or max(1, n // size) * states([n], [size]) > EXACT_STATES:
         raise ValueError(f"n ({n}) must be small enough for {EXACT_STATES} distinct resamples.")
     # Part after part, every state branches into the draws that the part may take of what is left.
     binomials = np.array([[comb(left, take) for take in range(size + 1)] for left in range(size + 1)], float)
