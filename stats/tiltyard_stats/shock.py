@@ -53,8 +53,8 @@ def shock_test(run_passes: ArrayLike, *, claim: str = "these cases") -> ShockTes
     The ratio is s² of the run means over sum p_i (1-p_i) R/(R-1) / n² for R runs of n cases; R-1 times it is
     exactly Cochran's Q [1]_, chi-squared with R-1 degrees of freedom. A shock (an outage, a changed model)
     makes runs of different cases depend on each other, so that intervals for fixed cases are too narrow. With
-    few flaky cases the check finds little: on 20 cases run twice its size is .5% in place of 5%. See
-    `shock_test_exact`.
+    few flaky cases the law is rough and the check finds little: on two runs, up to three flaky cases can
+    never show a shock, and from four to ten its size goes from 2 to 12%. See `shock_test_exact`.
 
     References
     ----------

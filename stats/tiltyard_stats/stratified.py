@@ -74,8 +74,8 @@ def stratified_test(
     hypergeometric; the law of the difference of mean rates is the convolution over cases [1]_. For one case
     it is Fisher's test (one-sided), for one run per arm exact McNemar, and its normal limit is the test of
     Cochran, Mantel and Haenszel [2]_. Two-sided p values double the smaller tail, so for one case they differ
-    from the two-sided Fisher test, which adds up the less probable tables. As a drop gate at 5%, mid-p raises
-    2 to 5.5% false alarms; a plug-in variance 6 to 13%.
+    from the two-sided Fisher test, which adds up the less probable tables. As a drop gate at 5%, mid-p gives
+    2 to 5.5% false alarms, a plug-in variance 6 to 13%.
 
     References
     ----------
