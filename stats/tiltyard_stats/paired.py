@@ -40,8 +40,8 @@ def mcnemar(
     Notes
     -----
     Under equal rates the discordant cases are fair coins: p is twice the smaller binomial tail, at most 1
-    [1]_. With 20 cases and few discordant ones the exact test has a size of .5%, mid-p [2]_ of 1.7%; mid-p
-    stays below 5%.
+    [1]_. With 20 cases of which a fifth is discordant the size of the exact test is .5%, of mid-p [2]_ 1.7%;
+    mid-p reaches 5% and not more.
 
     References
     ----------

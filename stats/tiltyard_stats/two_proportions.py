@@ -114,7 +114,7 @@ def fisher_drop(
     Notes
     -----
     Given the margins, the new passes are hypergeometric under equal rates [1]_. The test is conservative: at
-    a nominal 10% its true size is 3.5% for 4 runs a side, 4.1% for 8 and 5.9% for 20; with mid-p [2]_ it is
+    a nominal 10% its true size is 3.5% for 4 runs a side, 3.8% for 8 and 5.9% for 20; with mid-p [2]_ it is
     at most 10.5%. `boschloo_drop` finds more without exceeding its level.
 
     References

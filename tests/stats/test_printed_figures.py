@@ -1,8 +1,16 @@
 """Figures that the source systems print, reproduced to the digit. R is Agent Trial Rig, S is agentstats."""
 
+from collections.abc import Callable
+
+import numpy as np
 import pytest
 
+import tiltyard_stats as stats
 from tiltyard_stats import cost_ratio, cv, fisher_drop, mean_interval, pilot_factor, runs_per_arm, wilson
+
+# S: 100 cases, two runs, 8 flaky ones that all passed in the first run.
+PASSES_OF_S = [2] * 40 + [0] * 52 + [1] * 8
+RUNS_OF_S = [[1] * 40 + [0] * 52 + [1] * 8, [1] * 40 + [0] * 60]
 
 
 @pytest.mark.parametrize(
@@ -68,3 +76,101 @@ def test_old_compare_of_r_keeps_its_estimate() -> None:
     assert f"{result.estimate:.2f}" == "0.70"
     assert result.low < 0.52
     assert result.high > 1.0
+
+
+def test_drop_of_r_is_fisher() -> None:
+    """R's p = 0.01 cannot be Boschloo's test, which would print 0.00."""
+    assert round(stats.boschloo_drop(4, 4, 0, 4).pvalue, 4) == 0.0039
+
+
+def _printed(result: stats.Interval, form: str = ".1f") -> str:
+    return " ".join(format(100 * value, form) for value in (result.estimate, result.low, result.high))
+
+
+def test_pass_rate_of_s() -> None:
+    """S: 44.0% (41.2 to 46.8), the normal interval with the variance within cases, v = 2e-4."""
+    rate = stats.fixed_cases(PASSES_OF_S, 2, method="source")
+
+    assert rate.variance == pytest.approx(2e-4)
+    assert _printed(rate) == "44.0 41.2 46.8"
+    assert stats.fixed_cases(PASSES_OF_S, 2).low < rate.low  # 8 flaky cases are no guide to their variance
+
+
+def test_shock_of_s() -> None:
+    """S: 8.0x, p = 0.005, chi-squared; the exact permutation p would print 0.008."""
+    test = stats.shock_test(RUNS_OF_S)
+
+    assert (f"{test.ratio:.1f}x", f"{test.pvalue:.3f}") == ("8.0x", "0.005")
+    assert test.pvalue == pytest.approx(0.00468, abs=1e-5)
+    assert stats.shock_test_exact(RUNS_OF_S).pvalue == 2 / 256
+
+
+def test_curated_example_of_s() -> None:
+    """S: with that shock and two runs the interval over runs is 0.0 to 94.8, and only a rerun helps."""
+    result = stats.curated(RUNS_OF_S)
+
+    assert result.rule == "rerun"
+    assert _printed(stats.runs_t([0.48, 0.40])) == "44.0 0.0 94.8"
+
+
+@pytest.mark.parametrize(
+    ("rate", "k", "printed"),
+    [
+        (stats.pass_at_k, 1, (0.44, 0.345, 0.535)),
+        (stats.pass_at_k, 2, (0.48, 0.38, 0.58)),
+        (stats.pass_hat_k, 2, (0.40, 0.30, 0.50)),
+    ],
+)
+def test_repeats_of_s(rate: Callable[..., stats.Interval], k: int, printed: tuple[float, ...]) -> None:
+    """S: pass@1 34.5-53.5, pass@2 48 (38-58), pass^2 40 (30-50), percentile bootstrap over cases.
+
+    The lower end of pass^2 depends on the seed: 30 or 31.
+    """
+    result = rate(PASSES_OF_S, 2, k, method="source")
+
+    assert (result.estimate, result.low, result.high) == pytest.approx(printed, abs=0.0101)
+
+
+def test_repeats_of_s_are_not_t() -> None:
+    """Student's t over cases prints the same for pass@1; Wilson's serves where all values are 0 or 1."""
+    assert _printed(stats.pass_at_k(PASSES_OF_S, 2, 1)) == "44.0 34.5 53.5"
+    assert stats.pass_hat_k(PASSES_OF_S, 2, 2).method == "wilson"
+    assert _printed(stats.mean_interval([1.0] * 40 + [0.0] * 60)) == "40.0 30.2 49.8"
+
+
+def test_comparison_of_s() -> None:
+    """S: +1.0 (-6.2 to +8.2), p = 1, from 7 and 6 discordant cases of 100; z would print -6.1 to +8.1."""
+    difference = stats.paired_diff_t(7, 6, 87)
+
+    assert _printed(difference, "+.1f") == "+1.0 -6.2 +8.2"
+    assert difference.standard_error == pytest.approx(0.036223, abs=1e-6)
+    assert stats.mcnemar(7, 6).pvalue == 1.0
+
+
+def test_small_sample_correction_of_s() -> None:
+    """S: false alarms of a 5% drop gate fall from 6.8% to 5.8% by N/(N-1), which is the CMH variance.
+
+    Simulated for 114 cases, 2 runs against 4: about 7.0% without and 5.4% with it.
+    """
+    rng, reports = np.random.default_rng(0), 4_000
+    rates = rng.beta(0.5, 0.5, 114)
+    ours, theirs = rng.binomial(2, rates, (reports, 114)), rng.binomial(4, rates, (reports, 114))
+    marked = ours + theirs
+    plain = (marked * (6 - marked) / 36 * (1 / 2 + 1 / 4)).sum(axis=1)
+    z = (ours / 2 - theirs / 4).sum(axis=1) / np.sqrt(plain)
+    corrected = z / np.sqrt(6 / 5)
+    ours_z = [
+        np.sign(test.statistic) * test.cmh_statistic**0.5
+        for test in (stats.stratified_test(a, 2, b, 4) for a, b in zip(ours[:50], theirs[:50], strict=True))
+    ]
+
+    assert ours_z == pytest.approx(corrected[:50].tolist())
+    assert 0.06 <= (z < -1.6449).mean() <= 0.085
+    assert 0.041 <= (corrected < -1.6449).mean() <= 0.06
+
+
+def test_pass_hat_six_of_l() -> None:
+    """L: a pass@1 of 90% is a pass^6 of 53%, .9 to the sixth: right for one case with endless runs."""
+    assert pytest.approx(float(stats.pass_hat_k_by_case(900_000, 1_000_000, 6)), abs=1e-5) == 0.9**6
+    assert f"{0.9**6:.0%}" == "53%"
+    assert stats.pass_hat_k([10] * 9 + [0], 10, 6).estimate == pytest.approx(0.9)
