@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tiltyard_report import _audit, _health
+from tiltyard_report import _audit, _health, _uneven
 from tiltyard_report import _format as fmt
 from tiltyard_report._drift import drift
 from tiltyard_report._measures import counted
@@ -22,6 +22,7 @@ def alerts(chosen: Selection, audit: Sequence[AuditRow]) -> tuple[str, ...]:
         done, planned = fmt.plural(chosen.recorded, "run"), chosen.facts.expected_runs
         lines.append(f"PARTIAL: {done} of {planned:,} planned are recorded: no verdicts yet.")
     lines += _health.alerts(chosen.runs, chosen.audits)
+    lines += _uneven.alert(_uneven.losses(chosen.runs))
     lines += _audit.alert(audit)
     if chosen.facts.scripted:
         lines.append("SCRIPTED: the replies came from a script, so these numbers say nothing about a model.")
@@ -31,6 +32,7 @@ def alerts(chosen: Selection, audit: Sequence[AuditRow]) -> tuple[str, ...]:
 def notes(runs: Sequence[Run], agents: Sequence[AgentReport], facts: Facts) -> tuple[str, ...]:
     """What a careful reader needs to know about the data."""
     lines = [*_network(facts), *drift(runs), *_sources(runs), *_left_out(agents)]
+    lines += _uneven.note(_uneven.losses(runs))
     unmetered = sum(run.outcome is Outcome.UNMETERED for run in runs)
     if unmetered:
         made = fmt.plural(unmetered, "run")
