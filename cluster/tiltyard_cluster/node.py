@@ -14,7 +14,7 @@ from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
 from tiltyard_cluster.failed_setup import record_failed_setup
 from tiltyard_cluster.jobs import JobFactory
-from tiltyard_cluster.known_secrets import known_secrets, mask_receipt
+from tiltyard_cluster.known_secrets import known_secrets
 from tiltyard_cluster.local import LocalExecutor
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import PlannedRun
@@ -107,7 +107,6 @@ class LocalNode:
             else:
                 open_runs.append(OpenRun(run, self._jobs.job(run, image), attempt))
         write_receipt(self._publisher.store, self._trial, self._resolved, images, self._facts, self._options)
-        mask_receipt(self._publisher.store, self._secrets)
         self._open = len(open_runs)
         return open_runs
 

@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 
 from tiltyard_cluster.arm_images import ArmImages
 from tiltyard_cluster.asked import asked_for
+from tiltyard_cluster.known_secrets import known_secrets, masked
 from tiltyard_cluster.layout import SUPERSEDED, TRIAL
 from tiltyard_cluster.options import RunOptions
+from tiltyard_cluster.registration import registered
 from tiltyard_cluster.resolve import Resolved
 from tiltyard_cluster.store import Store
 from tiltyard_images import EngineFacts
@@ -22,13 +24,13 @@ def write_receipt(
     engine: EngineFacts,
     options: RunOptions,
 ) -> None:
-    """Write trial.json. One that lists runs that the spec no longer has is kept under `superseded/`."""
+    """Write trial.json, keys masked. One with runs that the spec no longer has goes to `superseded/`."""
     text = store.get(TRIAL)
     earlier = parse_receipt(text, TRIAL) if text else None
     receipt = _receipt(trial, resolved, images, engine, options, earlier)
     if text and earlier and not set(earlier.order) <= set(receipt.order):
         store.put(f"{SUPERSEDED}/trial-{earlier.plan_id}.json", text)
-    store.put(TRIAL, receipt.to_json().encode())
+    store.put(TRIAL, masked(receipt, known_secrets(trial, options.environ)).to_json().encode())
 
 
 def _receipt(
@@ -41,6 +43,7 @@ def _receipt(
 ) -> TrialReceipt:
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     plan = asked_for(trial, resolved, earlier)
+    registration, amendments = registered(trial, now, earlier)
     return TrialReceipt(
         trial=trial.spec.name,
         plan_id=plan.plan_id,
@@ -56,6 +59,8 @@ def _receipt(
         engine=EngineFact(version=engine.version, platform=engine.platform, api_version=engine.api),
         policy=_policy(trial, options),
         started_at=earlier.started_at if earlier else now,
+        registration=registration,
+        amendments=amendments,
     )
 
 

@@ -74,6 +74,28 @@ class ShardName(RecordModel):
         return cls(index=index, of=of)
 
 
+class Registration(RecordModel):
+    """What was to be done and how it was to be judged, fixed before the first run."""
+
+    hash: str
+    """SHA-256 over all parts: of the spec, and of the files that it names."""
+    at: str
+    """RFC 3339, UTC: when the trial was first started."""
+    parts: dict[str, str] = Field(default_factory=dict)
+    """A digest of each part of the spec by its name, such as questions.inherit.expect."""
+
+
+class Amendment(RecordModel):
+    """A start whose spec was not that of the start before."""
+
+    hash: str
+    """The pre-registration hash that this spec would have had."""
+    at: str
+    """RFC 3339, UTC."""
+    changed: tuple[str, ...] = ()
+    """Parts that are not as they were at the first start; none where all was changed back."""
+
+
 class TrialReceipt(RecordModel):
     """What was run, in which order, on what."""
 
@@ -107,6 +129,10 @@ class TrialReceipt(RecordModel):
     """Network, history, setup scope, caching: what was in force."""
     started_at: str = ""
     """RFC 3339, UTC: when the trial was first started."""
+    registration: Registration | None = None
+    """The spec as it was then; null in receipts of earlier versions."""
+    amendments: tuple[Amendment, ...] = ()
+    """Every later change of it, in order."""
     shard: ShardName | None = None
     """Which part of the plan was run; null for all of it."""
     missing: int = 0

@@ -14,7 +14,8 @@ from urllib.parse import quote, quote_plus
 
 MASK = "[redacted]"
 PLACEBO_PREFIX = "sk-placebo-"
-_SHORTEST_SECRET = 6
+SHORTEST_SECRET = 6
+"""Characters; shorter values are left alone, because masking them would make any text unreadable."""
 _SHORTEST_BASE64 = 10
 """Shorter pieces of base64 stand in any text by chance."""
 _PART = 8
@@ -94,9 +95,7 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets = [
-            s for s in secrets if len(s) >= _SHORTEST_SECRET and not s.startswith(PLACEBO_PREFIX)
-        ]
+        self._secrets = [s for s in secrets if len(s) >= SHORTEST_SECRET and not s.startswith(PLACEBO_PREFIX)]
         self._forms = sorted({form for each in self._secrets for form in written_forms(each)}, key=len)[::-1]
         self._bytes = [form.encode("utf-8", "surrogateescape") for form in self._forms]
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tiltyard_report import _audit, _health, _uneven
+from tiltyard_report import _audit, _health, _registered, _uneven
 from tiltyard_report import _format as fmt
 from tiltyard_report._drift import drift
 from tiltyard_report._measures import counted
@@ -24,6 +24,7 @@ def alerts(chosen: Selection, audit: Sequence[AuditRow]) -> tuple[str, ...]:
     lines += _health.alerts(chosen.runs, chosen.audits)
     lines += _uneven.alert(_uneven.losses(chosen.runs))
     lines += _audit.alert(audit)
+    lines += _registered.alert(chosen.facts)
     if chosen.facts.scripted:
         lines.append("SCRIPTED: the replies came from a script, so these numbers say nothing about a model.")
     return tuple(lines)
@@ -31,7 +32,7 @@ def alerts(chosen: Selection, audit: Sequence[AuditRow]) -> tuple[str, ...]:
 
 def notes(runs: Sequence[Run], agents: Sequence[AgentReport], facts: Facts) -> tuple[str, ...]:
     """What a careful reader needs to know about the data."""
-    lines = [*_network(facts), *drift(runs), *_sources(runs), *_left_out(agents)]
+    lines = [*_registered.note(facts), *_network(facts), *drift(runs), *_sources(runs), *_left_out(agents)]
     lines += _uneven.note(_uneven.losses(runs))
     unmetered = sum(run.outcome is Outcome.UNMETERED for run in runs)
     if unmetered:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from tiltyard_specs.errors import DataError
 
@@ -23,13 +24,27 @@ class Facts:
     """`sealed`, `open`, or `allow: host, ...`."""
     scripted: bool = False
     """Whether the model's replies were scripted."""
+    registered: str | None = None
+    """The pre-registration hash of the first start."""
+    amended: tuple[str, ...] = ()
+    """Parts of the spec that are not as they were then."""
+    restored: bool = False
+    """Whether something was changed in between and changed back."""
+
+
+class Amended(TypedDict):
+    """What the receipt says of the spec at the first start and now."""
+
+    registered: str | None
+    amended: tuple[str, ...]
+    restored: bool
 
 
 def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
     """Read the receipt's facts.
 
     Looked for: `trial`, the resolved `spec`, `runs_expected` (else the length of `order`), `policy.network`
-    (else the spec's), `policy.models` and `versions`.
+    (else the spec's), `policy.models`, `versions`, `registration` and `amendments`.
 
     Raises:
         DataError: A part that is there has a wrong type.
@@ -47,6 +62,7 @@ def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
         agents=_names(spec, "agents", "name"),
         questions=_names(spec, "questions", "id"),
         network=network_text(network),
+        **_registration(receipt),
         scripted=policy.get("models") == "scripted" or scripted(_part(receipt, "versions")),
     )
 
@@ -73,6 +89,15 @@ def network_text(value: object) -> str | None:
         hosts = value.get("allow")
         return ALLOW + ", ".join(map(str, hosts)) if isinstance(hosts, list | tuple) else None
     return value if isinstance(value, str) else None
+
+
+def _registration(receipt: Mapping[str, object]) -> Amended:
+    first, later = _part(receipt, "registration"), receipt.get("amendments") or ()
+    if not isinstance(later, list | tuple) or not all(isinstance(item, Mapping) for item in later):
+        raise DataError(f"Receipt: amendments is {str(later)[:80]!r}, it must be a list of objects.")
+    changed = later[-1].get("changed") if later else ()
+    parts = tuple(map(str, changed)) if isinstance(changed, list | tuple) else ()
+    return {"registered": _text(first, "hash"), "amended": parts, "restored": bool(later) and not parts}
 
 
 def _expected(receipt: Mapping[str, object]) -> int | None:

@@ -43,6 +43,7 @@ def check(
     trial = select(load(spec))
     # Only a right spec needs what takes long to load.
     from tiltyard_cluster.readiness import require_ready  # noqa: PLC0415
+    from tiltyard_cluster.registration import registration_hash  # noqa: PLC0415
     from tiltyard_cluster.resolve import require_repos  # noqa: PLC0415
 
     require_repos(trial, os.environ)
@@ -54,6 +55,7 @@ def check(
     spec_ = trial.spec
     runs = f"{len(spec_.questions)} questions, {len(spec_.arms)} arms, {len(trial.agents)} agents"
     typer.echo(f"{spec}: right. {runs}, {spec_.defaults.reps} repetitions each.")
+    typer.echo(f"Pre-registration hash: {registration_hash(trial)}")
     if grade:
         raise typer.Exit(_grade(trial, regrades or _REGRADES))
 
