@@ -30,17 +30,28 @@ class LineWriter:
         import pyarrow as pa  # noqa: PLC0415  # 0.2 s that only compacted files need
 
         self._file = pa.CompressedOutputStream(str(self._path), "zstd")
+        self._held: list[bytes] = []
+        self._held_bytes = 0
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._flush()
         self._file.close()
 
     def add(self, line: bytes) -> None:
         """One more line, without its end."""
-        self._file.write(line + b"\n")
+        self._held.append(line)
+        self._held_bytes += len(line)
         self.rows += 1
+        if self._held_bytes > _CHUNK:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._held:
+            self._file.write(b"\n".join([*self._held, b""]))
+        self._held, self._held_bytes = [], 0
 
 
 def read_lines(path: Path, name: str) -> Iterator[bytes]:

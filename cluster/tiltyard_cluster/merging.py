@@ -6,9 +6,9 @@ each run.json by the record. Memory does not grow with the records, only with th
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 
 from tiltyard_cluster.compaction import Files, scratch_folder
@@ -95,8 +95,14 @@ def merge(
     return merger.tally
 
 
-_Copy = tuple[Key, int, bytes]
-"""Of a record: its key, the number of the source, and its line."""
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """Of a record, in one of the sources."""
+
+    key: Key
+    line: bytes
+    digest: str
+    source: Source
 
 
 class _Merger:
@@ -110,11 +116,11 @@ class _Merger:
     def run(self, *, allow_partial: bool) -> Manifest:
         files = Files(self._out, table=False)
         with files:
-            for (run_id, _), line in self._one_each(RECORDS_FILE, by_run=True):
-                self._digests[run_id] = digest_of(line)
-                files.records.add(line)
-            for _, line in self._one_each(ATTEMPTS_FILE, by_run=False):
-                files.attempts.add(line)
+            for copy in self._settled():
+                self._digests[copy.key[0]] = copy.digest
+                files.records.add(copy.line)
+            for copy in self._one_each(_attempts):
+                files.attempts.add(copy.line)
         self.tally.attempts = files.attempts.rows
         self.tally.present = files.records.rows
         self.tally.missing = [run for run, digest in self._digests.items() if digest is None]
@@ -124,16 +130,43 @@ class _Merger:
         )
         return self._manifest(files)
 
-    def _require_whole(self, *, allow_partial: bool) -> None:
-        if self.tally.foreign:
+    def _settled(self) -> Iterator[_Copy]:
+        for copy in self._one_each(_records):
+            if copy.key[0] in self._digests:
+                yield copy
+            else:
+                self.tally.foreign.append(copy.key[0])
+
+    def _one_each(self, read: Callable[[Source], Iterator[_Copy]]) -> Iterator[_Copy]:
+        """The copies of all sources in order, one of each key."""
+        streams = [read(source) for source in self._sources]
+        kept: _Copy | None = None
+        for copy in heapq.merge(*streams, key=attrgetter("key")):
+            if kept is not None and kept.key == copy.key:
+                self._drop(copy, kept)
+                continue
+            kept = copy
+            yield copy
+
+    def _drop(self, copy: _Copy, kept: _Copy) -> None:
+        """See that a further copy says the same."""
+        if copy.line != kept.line:
             raise MergeError(
-                f"the parts hold runs that are not in the plan: {_some(self.tally.foreign)}", self.tally
-            )
-        if self.tally.missing and not allow_partial:
-            raise MergeError(
-                f"runs are missing: {_some(self.tally.missing)}; run what is left, "
-                "or merge what there is with --allow-partial",
+                f"{kept.source.name} and {copy.source.name} differ on run {copy.key[0]}: "
+                "leave the one out that you do not trust",
                 self.tally,
+            )
+        self.tally.duplicate += copy.key[1] == _SETTLED
+
+    def _require_whole(self, *, allow_partial: bool) -> None:
+        tally = self.tally
+        if tally.foreign:
+            raise MergeError(f"the parts hold runs that are not in the plan: {_some(tally.foreign)}", tally)
+        if tally.missing and not allow_partial:
+            raise MergeError(
+                f"runs are missing: {_some(tally.missing)}; run what is left, "
+                "or merge what there is with --allow-partial",
+                tally,
             )
 
     def _manifest(self, files: Files) -> Manifest:
@@ -146,42 +179,29 @@ class _Merger:
             files=files.facts(),
         )
 
-    def _one_each(self, name: str, *, by_run: bool) -> Iterator[tuple[Key, bytes]]:
-        """The lines of all sources in order, one of each key."""
-        streams = [self._stream(number, name) for number in range(len(self._sources))]
-        kept: _Copy | None = None
-        for copy in heapq.merge(*streams, key=itemgetter(0)):
-            if kept is not None and (kept[0][0] == copy[0][0] if by_run else kept[0] == copy[0]):
-                self._drop(copy, kept)
-                self.tally.duplicate += by_run
-                continue
-            kept = copy
-            if copy[0][0] in self._digests:
-                yield copy[0], copy[2]
-            elif by_run:
-                self.tally.foreign.append(copy[0][0])
 
-    def _drop(self, copy: _Copy, kept: _Copy) -> None:
-        """See that a further copy says the same."""
-        (run_id, attempt), number, line = copy
-        if line != kept[2]:
-            names = f"{self._sources[kept[1]].name} and {self._sources[number].name}"
-            raise MergeError(
-                f"{names} differ on run {run_id}, attempt {attempt}: leave the one out that you do not trust",
-                self.tally,
-            )
+_SETTLED = 0
+"""Stands for the attempt in the keys of settled runs, of which there is one each."""
 
-    def _stream(self, number: int, name: str) -> Iterator[_Copy]:
-        source = self._sources[number]
-        where = f"{source.name}/{name}"
-        rows = 0
-        for key, line in keyed(read_lines(source.folder / name, where), where):
-            rows += 1
-            if name == RECORDS_FILE and source.manifest.runs.get(key[0]) != digest_of(line):
-                raise DataError(f"{where} was altered: the record of run {key[0]} is not the manifest's")
-            yield key, number, line
-        if name == RECORDS_FILE and rows != source.manifest.present:
-            raise DataError(f"{where} holds {rows} records, and its manifest names {source.manifest.present}")
+
+def _records(source: Source) -> Iterator[_Copy]:
+    """The settled runs. A digest binds each line to the run that the manifest names: nothing is parsed."""
+    where = f"{source.name}/{RECORDS_FILE}"
+    named = [(run, digest) for run, digest in sorted(source.manifest.runs.items()) if digest]
+    lines = read_lines(source.folder / RECORDS_FILE, where)
+    for run, digest in named:
+        line = next(lines, b"")
+        if digest_of(line) != digest or f'"run_id":"{run}"'.encode() not in line:
+            raise DataError(f"{where} was altered: the record of run {run} is not the manifest's")
+        yield _Copy((run, _SETTLED), line, digest, source)
+    if next(lines, None) is not None:
+        raise DataError(f"{where} was altered: it holds a record that its manifest does not name")
+
+
+def _attempts(source: Source) -> Iterator[_Copy]:
+    where = f"{source.name}/{ATTEMPTS_FILE}"
+    for key, line in keyed(read_lines(source.folder / ATTEMPTS_FILE, where), where):
+        yield _Copy(key, line, "", source)
 
 
 def _some(runs: Sequence[str]) -> str:

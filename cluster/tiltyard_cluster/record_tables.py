@@ -108,6 +108,7 @@ def _order(table: "pa.Table") -> "pa.UInt64Array":
 def _placed(path: Path, place: str) -> "pa.Table":
     """A table with the place of its rows filled in where they name none, and today's columns."""
     import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
@@ -118,8 +119,8 @@ def _placed(path: Path, place: str) -> "pa.Table":
         table[field.name] if field.name in table.column_names else pa.nulls(len(table), field.type)
         for field in schema()
     ]
-    places = [place if old is None else old for old in columns[-1].to_pylist()]
-    columns[-1] = pa.chunked_array([pa.array(places, pa.string()).dictionary_encode()])
+    filled: Any = pc.coalesce(columns[-1].cast(pa.string()), pa.scalar(place))
+    columns[-1] = filled.dictionary_encode()
     return pa.table(dict(zip(schema().names, columns, strict=True)))
 
 

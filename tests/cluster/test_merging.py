@@ -259,11 +259,28 @@ def forget_a_run(part: Path) -> str:
     run = next(iter(data["runs"]))
     del data["runs"][run]
     path.write_text(json.dumps(data))
-    return f"the record of run {run} is not the manifest's"
+    return f"the record of run {next(iter(data['runs']))} is not the manifest's"
+
+
+def forget_the_last_run(part: Path) -> str:
+    path = part / "manifest.json"
+    data = json.loads(path.read_text())
+    data["runs"].popitem()
+    path.write_text(json.dumps(data))
+    return "it holds a record that its manifest does not name"
 
 
 @pytest.mark.parametrize(
-    "alter", [alter_run_file, alter_records, alter_table, remove_attempts, alter_manifest, forget_a_run]
+    "alter",
+    [
+        alter_run_file,
+        alter_records,
+        alter_table,
+        remove_attempts,
+        alter_manifest,
+        forget_a_run,
+        forget_the_last_run,
+    ],
 )
 def test_an_altered_part_is_refused(parts: Parts, alter: Callable[[Path], str]) -> None:
     shards = thirds(parts)
