@@ -14,7 +14,7 @@ from tiltyard_runner.agents import AgentTask
 from tiltyard_runner.container import Bounds
 from tiltyard_runner.job import Job, Key, MeterRules, RunIdentity
 from tiltyard_runner.slot import GATEWAY_URL
-from tiltyard_specs import AgentVariant, Arm, Question, Trial
+from tiltyard_specs import AgentVariant, Arm, Question, Trial, TrialSpec
 from tiltyard_specs.trial import AllowHosts
 
 _WORKSPACE = "/workspace"
@@ -95,7 +95,7 @@ class JobFactory:
         solution = self.trial.folder / question.solution if question.solution else None
         reads_solution = solution is not None and agent.kind == "oracle"
         task = AgentTask(
-            prompt=self._prompt(question, arm),
+            prompt=full_prompt(self.trial.spec, question, arm),
             model=agent.model,
             effort=agent.effort,
             edits=agent.edits,
@@ -113,11 +113,6 @@ class JobFactory:
         own = agent.auth == "passthrough" and not self.scripted
         return login_of(self.trial, agent, self.environ).env if own else {}
 
-    def _prompt(self, question: Question, arm: Arm) -> str:
-        defaults = self.trial.spec.defaults
-        parts = [arm.prompt_prefix, question.prompt, arm.prompt_suffix, defaults.prompt_suffix]
-        return "\n\n".join(part for part in [*parts, _CLAIM if defaults.claim else ""] if part)
-
     def _key(self, question: Question) -> Key:
         folder = self.trial.folder
         return Key(
@@ -132,6 +127,12 @@ class JobFactory:
     def _policy(self) -> dict[str, object]:
         data = self.trial.spec.model_dump(mode="json")
         return {name: data[name] for name in ("network", "history", "setup_scope", "limits")}
+
+
+def full_prompt(spec: TrialSpec, question: Question, arm: Arm) -> str:
+    """What the agent is asked, with all that the arm and the trial put around the question."""
+    parts = [arm.prompt_prefix, question.prompt, arm.prompt_suffix, spec.defaults.prompt_suffix]
+    return "\n\n".join(part for part in [*parts, _CLAIM if spec.defaults.claim else ""] if part)
 
 
 def trial_env(run: PlannedRun) -> dict[str, str]:

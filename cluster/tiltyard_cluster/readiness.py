@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tiltyard_cluster.known_secrets import refuse_values
+from tiltyard_cluster.launchable import require_launchable
 from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.supported import require_supported
 from tiltyard_gateway.scripted import load_script
@@ -22,11 +23,12 @@ def require_ready(trial: Trial, environ: Mapping[str, str], *, model_script: Pat
         model_script: The script that answers instead of a provider, which makes keys needless.
 
     Raises:
-        DataError: The script holds something wrong, or the spec the value of a key.
+        DataError: The script is wrong, or the spec holds the value of a key or what no run can start with.
         UnavailableError: A setting cannot be enforced, a key is missing, no engine answers, or it cannot give
             what `limits` ask for.
     """
     refuse_values(trial, environ)
+    require_launchable(trial)
     require_supported(trial, environ, scripted=model_script is not None)
     if model_script is not None:
         load_script(model_script)

@@ -19,6 +19,7 @@ from tiltyard_cluster.executor import Executor, OpenRun
 from tiltyard_cluster.folder import only_one, require_results_folder
 from tiltyard_cluster.health import alarms, unhealthy_because
 from tiltyard_cluster.known_secrets import known_secrets, refuse_values
+from tiltyard_cluster.launchable import require_launchable
 from tiltyard_cluster.node import LocalNode
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.plan import Plan, PlannedRun
@@ -105,6 +106,7 @@ def preview_trial(trial: Trial, out: Path | str, options: RunOptions | None = No
     options, out = options or RunOptions(), Path(out)
     require_results_folder(out)
     refuse_values(trial, options.environ)
+    require_launchable(trial)
     resolved = resolve(trial, options)
     publisher = Publisher(FolderStore(out), read_only=True)
     there = progress(resolved.plan, publisher)

@@ -41,6 +41,7 @@ def check(
     if regrades is not None and not grade:
         raise UsageError("--regrades N needs --grade")
     trial = select(load(spec))
+    _require_sound(trial)
     # Only a right spec needs what takes long to load.
     from tiltyard_cluster.readiness import require_ready  # noqa: PLC0415
     from tiltyard_cluster.registration import registration_hash  # noqa: PLC0415
@@ -58,6 +59,14 @@ def check(
     typer.echo(f"Pre-registration hash: {registration_hash(trial)}")
     if grade:
         raise typer.Exit(_grade(trial, regrades or _REGRADES))
+
+
+def _require_sound(trial: "Trial") -> None:
+    from tiltyard_cluster.known_secrets import refuse_values  # noqa: PLC0415
+    from tiltyard_cluster.launchable import require_launchable  # noqa: PLC0415
+
+    refuse_values(trial, os.environ)
+    require_launchable(trial)
 
 
 def _warn_of_keys(trial: "Trial") -> None:
