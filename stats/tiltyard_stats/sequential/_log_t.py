@@ -41,7 +41,9 @@ class LogT:
             quantile: Critical value without skewness, on the t scale.
             z: The same on the normal scale.
         """
-        allowance = SKEW_WEIGHT * self.skew * (1 + z**2) / 2
+        # An infinite critical value needs no allowance.
+        reach = np.where(np.isfinite(z), 1 + z**2, 0.0)
+        allowance = SKEW_WEIGHT * self.skew * reach / 2
         return quantile + np.maximum(-allowance, 0), quantile + np.maximum(allowance, 0)
 
 

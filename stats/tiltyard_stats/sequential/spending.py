@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import e, log1p, pi, sqrt
+from math import ceil, e, log1p, pi, sqrt
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,8 @@ Spending = Literal["obrien-fleming", "pocock"]
 
 _FARTHEST = 38.0
 """Beyond this the normal tail is 0 in double precision."""
-_NODES = 200
+_NODES = 12
+_PANELS_LEAST, _PANELS_MOST = 8, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def lan_demets(
     -----
     Each side spends a(t) = 2 (1 - Phi(z_{1-alpha/4} / sqrt t)), or alpha/2 ln(1 + (e-1) t) [1]_. The
     distribution of the Brownian motion B = z sqrt t inside the bounds is carried from look to look by
-    Gauss-Legendre quadrature [2]_.
+    Gauss-Legendre quadrature in panels [2]_.
 
     References
     ----------
@@ -120,9 +121,11 @@ def _limit(nodes: FloatArray, mass: FloatArray, step: float, probability: float)
 
 def _carry(nodes: FloatArray, mass: FloatArray, step: float, limit: float) -> tuple[FloatArray, FloatArray]:
     """Where the motion is after the next step, as weights on quadrature nodes inside ±limit."""
-    # A node spacing well below the step keeps the quadrature exact when looks are close together.
-    size = min(2000, max(_NODES, int(10 * limit / step)))
-    roots, weights = np.polynomial.legendre.leggauss(size)
-    new = roots * limit
+    # Panels no wider than a step keep the quadrature exact when looks are close together.
+    panels = min(_PANELS_MOST, max(_PANELS_LEAST, ceil(2 * limit / step)))
+    roots, weights = np.polynomial.legendre.leggauss(_NODES)
+    half = limit / panels
+    centres = half * np.arange(1 - panels, panels, 2)
+    new = (centres[:, np.newaxis] + half * roots).ravel()
     kernel = np.exp(-np.square((new[:, np.newaxis] - nodes) / step) / 2) / (step * sqrt(2 * pi))
-    return new, np.asarray(kernel @ mass * weights * limit, dtype=np.float64)
+    return new, np.asarray(kernel @ mass * np.tile(weights * half, panels), dtype=np.float64)
