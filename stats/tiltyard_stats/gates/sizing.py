@@ -155,8 +155,8 @@ def _row(plan: _Plan, drop: float, simulations: int, rng: np.random.Generator) -
     verdicts = np.zeros(2)
     for start in range(0, simulations, block):
         verdicts += _simulate(plan, drop, min(block, simulations - start), rng)
-    passed, failed = (verdicts / simulations).tolist()
-    return SizeRow(drop, passed, failed, 1 - passed - failed)
+    passed, failed, open_ = (np.append(verdicts, simulations - verdicts.sum()) / simulations).tolist()
+    return SizeRow(drop, passed, failed, open_)
 
 
 def _simulate(plan: _Plan, drop: float, size: int, rng: np.random.Generator) -> FloatArray:
