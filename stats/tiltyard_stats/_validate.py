@@ -67,6 +67,8 @@ def counts(name: str, value: ArrayLike) -> IntArray:
 def trials(successes_name: str, successes: ArrayLike, n_name: str, n: ArrayLike) -> tuple[IntArray, IntArray]:
     """Successes out of n, broadcast together, with n >= 1 and successes <= n."""
     k, total = np.broadcast_arrays(counts(successes_name, successes), counts(n_name, n))
+    if not k.size:
+        raise ValueError(f"{successes_name} ({successes!r}) must hold at least one count.")
     if (total == 0).any():
         raise ValueError(f"{n_name} ({n!r}) must be at least 1: there is nothing to estimate.")
     if (k > total).any():
@@ -111,11 +113,19 @@ def ordered(low_name: str, low: float, high_name: str, high: float) -> tuple[flo
     return float(low), float(high)
 
 
-def whole(name: str, value: float, minimum: int) -> int:
+def whole(name: str, value: object, minimum: int) -> int:
     """A single whole number that is not below `minimum`."""
-    if not (np.isfinite(value) and value == int(value) and value >= minimum):
+    number = float(value) if isinstance(value, int | float | np.number) else np.nan
+    if not (np.isfinite(number) and number == int(number) and number >= minimum):
         raise ValueError(f"{name} ({value!r}) must be a whole number of at least {minimum}.")
-    return int(value)
+    return int(number)
+
+
+def passes_of(passes_name: str, passes: float, runs_name: str, runs: float) -> tuple[int, int]:
+    """Passes and runs of one side as whole numbers, with at least one run."""
+    k, total = whole(passes_name, passes, 0), whole(runs_name, runs, 0)
+    trials(passes_name, k, runs_name, total)
+    return k, total
 
 
 def cases(passes_name: str, passes: ArrayLike, runs_name: str, runs: ArrayLike) -> tuple[IntArray, IntArray]:
@@ -134,7 +144,10 @@ def cases(passes_name: str, passes: ArrayLike, runs_name: str, runs: ArrayLike) 
 
 def outcomes(name: str, values: ArrayLike, minimum_rows: int = 1) -> IntArray:
     """A table of 0 (failed) and 1 (passed), shape (rows, cases), with at least one case."""
-    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a table of 0 and 1 with rows of equal length.") from error
     if array.ndim != 2 or array.shape[0] < minimum_rows or array.shape[1] == 0:  # noqa: PLR2004 - a table
         raise ValueError(
             f"{name} (shape {array.shape}) must be a table of runs and cases with at least {minimum_rows}"

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from tiltyard_stats import _validate as check
 from tiltyard_stats._result import FloatArray, TestResult
 from tiltyard_stats._special import log_binomial
 from tiltyard_stats.two_proportions import fisher_drop
@@ -56,13 +55,13 @@ def boschloo_drop(
     (0.041, 0.1)
     """
     fisher = fisher_drop(old_successes, old_n, new_successes, new_n)
-    region = _fisher_table(check.whole("old_n", old_n, 1), check.whole("new_n", new_n, 1))
+    region = _fisher_table(int(old_n), int(new_n))
     extreme = region <= fisher.pvalue * (1 + _TIE)
     return TestResult(
         statistic=fisher.statistic,
         pvalue=min(fisher.pvalue, _largest_probability(extreme.astype(np.float64))),
         method="boschloo",
-        n=old_n + new_n,
+        n=fisher.n,
         claim=claim,
         alternative="less",
     )

@@ -154,11 +154,12 @@ def _codes_of(groups: Groups, cases: int) -> IntArray:
     return np.array([numbers[label] for label in labels], dtype=np.int64)
 
 
-def _only(position: int, group: object) -> Hashable:
+def _only(position: int, group: Any) -> Hashable:
     if not isinstance(group, list | tuple | set | frozenset):
-        if isinstance(group, Hashable):
+        missing = group is None or group != group  # noqa: PLR0124 - NaN
+        if isinstance(group, Hashable) and not missing:
             return group
-        raise ValueError(f"groups[{position}] ({group!r}) must be a name: text, a number or the like.")
+        raise ValueError(f"groups[{position}] ({group!r}) must name a group: text, a number or the like.")
     if len(group) != 1:
         names = ", ".join(sorted(map(str, group))) or "none"
         raise ValueError(

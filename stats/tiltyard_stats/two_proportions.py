@@ -63,7 +63,8 @@ def newcombe_diff(
     >>> print(f"{interval.estimate:.3f} ({interval.low:.3f} to {interval.high:.3f})")
     0.200 (0.020 to 0.364)
     """
-    _check_sides(("successes_a", successes_a, "n_a", n_a), ("successes_b", successes_b, "n_b", n_b))
+    successes_a, n_a = check.passes_of("successes_a", successes_a, "n_a", n_a)
+    successes_b, n_b = check.passes_of("successes_b", successes_b, "n_b", n_b)
     z = normal_quantile(0.5 + check.proportion("confidence", confidence) / 2)
     rates = np.array([successes_a / n_a, successes_b / n_b])
     low, high = wilson_bounds(rates, np.array([n_a, n_b]), z)
@@ -127,9 +128,8 @@ def fisher_drop(
     >>> round(fisher_drop(4, 4, 0, 4).pvalue, 4)
     0.0143
     """
-    _check_sides(
-        ("old_successes", old_successes, "old_n", old_n), ("new_successes", new_successes, "new_n", new_n)
-    )
+    old_successes, old_n = check.passes_of("old_successes", old_successes, "old_n", old_n)
+    new_successes, new_n = check.passes_of("new_successes", new_successes, "new_n", new_n)
     check.choice("method", method, ("fisher-exact", "fisher-mid-p"))
     table = old_n + new_n, old_successes + new_successes, new_n
     pvalue = hypergeometric.cdf(new_successes, *table)
@@ -185,7 +185,8 @@ def two_proportion_z(
     >>> print(f"z = {test.statistic:.2f}, p = {test.pvalue:.3f}")
     z = 2.18, p = 0.029
     """
-    _check_sides(("successes_a", successes_a, "n_a", n_a), ("successes_b", successes_b, "n_b", n_b))
+    successes_a, n_a = check.passes_of("successes_a", successes_a, "n_a", n_a)
+    successes_b, n_b = check.passes_of("successes_b", successes_b, "n_b", n_b)
     pooled = (successes_a + successes_b) / (n_a + n_b)
     degenerate = successes_a + successes_b in {0, n_a + n_b}
     error = nan if degenerate else sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
@@ -193,8 +194,3 @@ def two_proportion_z(
     codes = ("attempts-not-independent", "degenerate") if degenerate else ("attempts-not-independent",)
     pvalue = 1.0 if degenerate else normal_two_sided(z)
     return TestResult(z, pvalue, "pooled-z", n_a + n_b, claim, warnings=codes)
-
-
-def _check_sides(*sides: tuple[str, int, str, int]) -> None:
-    for successes_name, successes, n_name, n in sides:
-        check.trials(successes_name, successes, n_name, n)

@@ -10,6 +10,8 @@ import pytest
 import tiltyard_stats as stats
 
 ODD: Any = "odd"
+MISSING: Any = None
+RAGGED: Any = [[1], [0, 1]]
 SHOCKED = np.array([[1] * 20, [1] * 20, [0] * 12 + [1] * 8])
 STEADY = np.array([[1, 0] * 10, [0, 1] * 10, [1, 1, 0, 0] * 5])
 
@@ -42,7 +44,7 @@ STEADY = np.array([[1, 0] * 10, [0, 1] * 10, [1, 1, 0, 0] * 5])
         (lambda: stats.fixed_cases_diff([1], 2, [1, 2], 2), "candidate (1 cases) and baseline (2 cases)"),
         (lambda: stats.stratified_test([1], 2, [3], 2), "baseline ([3]) must not exceed baseline_runs (2)"),
         (lambda: stats.shock_test([[1, 0]]), "run_passes (shape (1, 2)) must be a table of runs and cases"),
-        (lambda: stats.shock_test([[1, 0], [1, nan]]), "run_passes holds nan; each outcome must be 0"),
+        (lambda: stats.shock_test([[1.0, 0.0], [1.0, nan]]), "run_passes holds nan; each outcome must be 0"),
         (lambda: stats.reliability([[0.5]]), "outcomes holds 0.5; each outcome must be 0 (failed) or 1"),
         (lambda: stats.consistency([1, 0], 1), "runs (1) must be at least 2 in some case"),
         (lambda: stats.sampled([0.5, 1.5], bounds=(0, 1)), "values holds 1.5; each must lie in the bounds"),
@@ -52,6 +54,13 @@ STEADY = np.array([[1, 0] * 10, [0, 1] * 10, [1, 1, 0, 0] * 5])
         (lambda: stats.clustered([1, 0], ["a"]), "groups (1) must name one group for each of the 2 values"),
         (lambda: stats.clustered([1, 0], ["a", []]), "groups[1] names 0 groups (none)"),
         (lambda: stats.design_effect(1.5, 2), "icc (1.5) must be from 0 to 1"),
+        (lambda: stats.clustered([1, 0], ["a", None]), "groups[1] (None) must name a group"),
+        (lambda: stats.clustered([1, 0], ["a", nan]), "groups[1] (nan) must name a group"),
+        (lambda: stats.mcnemar(MISSING, 1), "only_a (None) must be a whole number"),
+        (lambda: stats.boschloo_drop(1, 2, 1, 0), "new_n (0) must be at least 1"),
+        (lambda: stats.newcombe_diff(1, MISSING, 1, 2), "n_a (None) must be a whole number"),
+        (lambda: stats.shock_test(RAGGED), "run_passes must be a table of 0 and 1 with rows of equal"),
+        (lambda: stats.pass_at_k_by_case([], [], 1), "passes ([]) must hold at least one count"),
         (lambda: stats.common_cases([]), "runs (none) must hold at least one run"),
         (lambda: stats.common_cases([["a"], ["b"]]), "at least one case that each of them attempted"),
         (lambda: stats.case_changes([2.0], [1.0]), "candidate holds 2.0; a rate must lie in [0, 1]"),
