@@ -14,19 +14,25 @@ Cells = Sequence[FloatArray]
 
 
 def source_report(
-    arms: Cells, bases: Cells, claim: str, confidence: float, *, resamples: int, rng: Rng
+    arms: Cells, bases: Cells, claim: str, confidence: float, *, resamples: int, rng: Rng, exact: bool | None
 ) -> Interval:
     """Each run over the mean of its baseline cell, all pooled into one percentile bootstrap."""
     pooled = np.concatenate([arm / base.mean() for arm, base in zip(arms, bases, strict=True)])
     result = bootstrap_mean(
-        pooled, confidence=confidence, method="percentile", claim=claim, resamples=resamples, rng=rng
+        pooled,
+        confidence=confidence,
+        method="percentile",
+        claim=claim,
+        resamples=resamples,
+        rng=rng,
+        exact=exact,
     )
     name = result.method.replace("percentile", "source-report")
     return replace(result, method=name, n=len(pooled) + sum(map(len, bases)))
 
 
 def within_cells(
-    arms: Cells, bases: Cells, claim: str, confidence: float, *, resamples: int, rng: Rng
+    arms: Cells, bases: Cells, claim: str, confidence: float, *, resamples: int, rng: Rng, exact: bool | None
 ) -> Interval:
     """Geometric mean of the ratios, both arms resampled within each cell with n - 1 draws."""
     cells = [*arms, *bases]
@@ -39,7 +45,7 @@ def within_cells(
     method = "percentile-stratified"
     if not codes:
         sizes = [len(cell) for cell in cells]
-        drawn = resample(sizes, draws=[n - 1 for n in sizes], resamples=resamples, rng=rng)
+        drawn = resample(sizes, draws=[n - 1 for n in sizes], resamples=resamples, rng=rng, exact=exact)
         logs, counts = _log_ratios(cells, drawn)
         method = method if counts is None else f"{method}-exact"
         cut = quantiles(logs[np.newaxis], counts, tails("percentile", 0, confidence))

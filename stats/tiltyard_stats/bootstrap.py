@@ -34,8 +34,9 @@ def bootstrap_mean(
     confidence : float
         Nominal coverage.
     method : {"expanded", "percentile"}
-        "percentile" is what source reports print; at n = 4 it covers about 65 to 80%. "expanded" cuts
-        further out [1]_.
+        "expanded" cuts further out than "percentile", which is what source reports print [1]_. For normal
+        data they cover 86 and 79% at n = 4, 94 and 88% at n = 8, 95 and 93% at n = 20: a bootstrap of few
+        observations cannot look beyond them. The t interval of `mean_interval` covers 95%.
     claim : str
         What the observations stand for; carried into the result.
     resamples, rng

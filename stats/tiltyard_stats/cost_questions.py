@@ -30,6 +30,7 @@ def cost_ratio_stratified(
     claim: str | None = None,
     resamples: int = RESAMPLES,
     rng: Rng = None,
+    exact: bool | None = None,
 ) -> Interval:
     """Relative cost over several cells, each arm cell beside its baseline cell.
 
@@ -44,9 +45,9 @@ def cost_ratio_stratified(
     claim : str, optional
         What the cells stand for: by default "questions like these" for "over-questions", and "these
         questions" for the others, which know the noise of the runs only.
-    resamples, rng
-        For the bootstraps: number and source of the draws; seed 0 by default. When all resamples are at most
-        2,000,000 they are listed instead.
+    resamples, rng, exact
+        For the bootstraps: number and source of the draws (seed 0 by default), and whether all resamples are
+        listed instead (by default when there are at most 2,000,000).
 
     Returns
     -------
@@ -86,10 +87,9 @@ def cost_ratio_stratified(
     check.proportion("confidence", confidence)
     arms, bases = check.cost_cells(arm, baseline)
     says = claim or (_LIKE_THESE if method == "over-questions" else _THESE)
-    if method == "source-report":
-        return source_report(arms, bases, says, confidence, resamples=resamples, rng=rng)
-    if method == "percentile":
-        return within_cells(arms, bases, says, confidence, resamples=resamples, rng=rng)
+    if method in {"source-report", "percentile"}:
+        resampled = source_report if method == "source-report" else within_cells
+        return resampled(arms, bases, says, confidence, resamples=resamples, rng=rng, exact=exact)
     sides = by_cell(arms), by_cell(bases)
     if method == "over-questions":
         return _one(_over_questions(*sides), sides, method, says, confidence)
