@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tiltyard_stats._moments import Moments
-from tiltyard_stats.sequential import beta_binomial_cs, lan_demets
+from tiltyard_stats.sequential import beta_binomial_cs, discordant_evalue, lan_demets
 from tiltyard_stats.sequential._log_t import LogT, log_t
 from tiltyard_stats.sequential.cost_evalue import log_evidence, sequence_bounds
 from tiltyard_stats.sequential.evalues import log_t_evalue
@@ -170,3 +170,14 @@ def test_the_score_sequence_covers_at_all_times(levels: tuple[float, ...]) -> No
     bounds = np.array([betting_bounds(row, 0.05) for row in scores])
 
     assert ((bounds[:, 0] > np.mean(levels)) | (bounds[:, 1] < np.mean(levels))).mean() <= 0.05
+
+
+@pytest.mark.parametrize("rate", [0.9, 0.7, 0.5])
+def test_looking_at_pass_and_fail(rate: float) -> None:
+    """At 10% and 20 looks the e value keeps its level, where Fisher's test gives 5 to 16% false alarms."""
+    rng = np.random.default_rng(16)
+    old, new = (rng.random((10_000, LAST)) < rate for _ in range(2))
+    only_old, only_new = (np.cumsum(side, axis=1) for side in (old & ~new, new & ~old))
+    table = np.array([[discordant_evalue(x, y) for y in range(LAST + 1)] for x in range(LAST + 1)])
+
+    assert (table[only_old, only_new] >= 10).any(axis=1).mean() <= 0.05

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 import tiltyard_stats as stats
-from tiltyard_stats import cost_ratio, cv, fisher_drop, mean_interval, pilot_factor, runs_per_arm, wilson
+from tiltyard_stats import (
+    cost_ratio,
+    cost_ratio_stratified,
+    cv,
+    fisher_drop,
+    mean_interval,
+    pilot_factor,
+    runs_per_arm,
+    wilson,
+)
 
 # S: 100 cases, two runs, 8 flaky ones that all passed in the first run.
 PASSES_OF_S = [2] * 40 + [0] * 52 + [1] * 8
@@ -69,8 +78,24 @@ def test_pooling_questions_is_no_run_noise() -> None:
     assert cv([cells[0] + cells[1]]).cv > 0.9
 
 
-def test_old_compare_of_r_keeps_its_estimate() -> None:
-    """R compare prints 0.70x for 33,33,50,73 against four 33; log-t keeps the estimate, not the bounds."""
+def test_compare_of_r() -> None:
+    """R compare: 0.70x (0.52 to 1.00) for 33,33,50,73 against four 33, by all 4^4 resamples of both sides."""
+    result = cost_ratio([33, 33, 33, 33], [33, 33, 50, 73], method="source-compare")
+
+    assert f"{result.estimate:.2f} {result.low:.2f} {result.high:.2f}" == "0.70 0.52 1.00"
+    assert result.method == "source-compare-exact"
+
+
+def test_report_of_r() -> None:
+    """R report: 1.18 (0.84 to 1.52), relative costs pooled over questions, baseline noise ignored."""
+    result = cost_ratio_stratified([[73], [73]], [[87], [48]], method="source-report")
+
+    assert f"{result.estimate:.2f} {result.low:.2f} {result.high:.2f}" == "1.18 0.84 1.52"
+    assert (result.low, result.high) == (73 / 87, 73 / 48)
+
+
+def test_log_t_keeps_the_estimate_of_r() -> None:
+    """The default keeps R's estimate, not its bounds."""
     result = cost_ratio([33, 33, 33, 33], [33, 33, 50, 73])
 
     assert f"{result.estimate:.2f}" == "0.70"
@@ -174,3 +199,47 @@ def test_pass_hat_six_of_l() -> None:
     assert pytest.approx(float(stats.pass_hat_k_by_case(900_000, 1_000_000, 6)), abs=1e-5) == 0.9**6
     assert f"{0.9**6:.0%}" == "53%"
     assert stats.pass_hat_k([10] * 9 + [0], 10, 6).estimate == pytest.approx(0.9)
+
+
+def test_smallest_difference_of_s() -> None:
+    """S: +10.2 points beside +1.0 (-6.2 to +8.2) on 100 cases; two normal quantiles would print 10.1."""
+    error = stats.paired_diff_t(7, 6, 87).standard_error
+
+    assert f"{100 * stats.mde(error, 99):.1f}" == "10.2"
+    assert f"{100 * stats.mde(error, float('inf')):.1f}" == "10.1"
+
+
+def test_runs_to_settle_of_s() -> None:
+    """S: about 6 runs settle +1.0 (-6.2 to +8.2) at a margin of 2 points."""
+    difference = stats.paired_diff_t(7, 6, 87)
+    result = stats.runs_to_settle(0.01, difference.estimate - difference.low, 0.02, runs=1)
+
+    assert (result.runs, round(result.exact, 2)) == (6, 5.74)
+
+
+def test_smoke_tier_of_s() -> None:
+    """S: 20 cases on 1 run see drops of about 40 points; 39.3 one-sided, 44.3 two-sided."""
+    assert f"{100 * stats.visible_drop(20, 1):.1f}" == "39.3"
+    assert f"{100 * stats.visible_drop(20, 1, alpha=0.025):.1f}" == "44.3"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "verdict"),
+    [((0.70, 0.52, 1.00), "same"), ((2.99, 2.20, 4.31), "dearer"), ((0.5, 0.4, 0.7), "improved")],
+)
+def test_regression_of_r(bounds: tuple[float, float, float], verdict: str) -> None:
+    """R: 0.70x (0.52 to 1.00) is the same, 2.99x (2.20 to 4.31) is dearer, at a tolerance of 10%."""
+    ratio = stats.Interval(*bounds, 0.95, "source", 8, "these runs")
+    result = stats.regression_verdict(fisher_drop(4, 4, 4, 4), ratio, n_old=4, n_new=4)
+
+    assert result.verdict == verdict
+
+
+def test_group_sequential_bounds() -> None:
+    """Two looks at half the cap and at the cap: 2.9626 and 1.9686 by the O'Brien-Fleming function."""
+    assert [round(bound, 4) for bound in stats.lan_demets([0.5, 1.0]).bounds] == [2.9626, 1.9686]
+
+
+def test_pairs_for_parity() -> None:
+    """A discordance of .2 and a margin of 10 points take 172 pairs."""
+    assert stats.parity_pairs(0.2, 0.1) == 172
