@@ -59,7 +59,7 @@ def source_report(
     rng: Rng,
     exact: bool | None,
 ) -> Intervals:
-    """Percentile bootstrap of the arm alone over the fixed mean of the baseline."""
+    """Percentile bootstrap of the arm alone over the fixed mean of the baseline; drawn, as the source does."""
     result = bootstrap_means(
         arm / base.mean(axis=-1, keepdims=True),
         confidence=confidence,
@@ -67,7 +67,7 @@ def source_report(
         claim=claim,
         resamples=resamples,
         rng=rng,
-        exact=exact,
+        exact=bool(exact),
     )
     name = result.method.replace("percentile", "source-report")
     return replace(result, method=name, n=result.n + base.shape[-1])

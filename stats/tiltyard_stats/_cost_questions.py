@@ -16,7 +16,7 @@ Cells = Sequence[FloatArray]
 def source_report(
     arms: Cells, bases: Cells, claim: str, confidence: float, *, resamples: int, rng: Rng, exact: bool | None
 ) -> Interval:
-    """Each run over the mean of its baseline cell, all pooled into one percentile bootstrap."""
+    """Each run over the mean of its baseline cell, all pooled into one percentile bootstrap; drawn, as the source does."""
     pooled = np.concatenate([arm / base.mean() for arm, base in zip(arms, bases, strict=True)])
     result = bootstrap_mean(
         pooled,
@@ -25,7 +25,7 @@ def source_report(
         claim=claim,
         resamples=resamples,
         rng=rng,
-        exact=exact,
+        exact=bool(exact),
     )
     name = result.method.replace("percentile", "source-report")
     return replace(result, method=name, n=len(pooled) + sum(map(len, bases)))

@@ -74,7 +74,8 @@ def cost_ratio(
     it compares geometric means, which is another question when the arms spread differently.
 
     "percentile", also known as "source-compare", resamples both arms and covers 85 to 94%. "source-report"
-    resamples the arm over a fixed baseline mean and covers 65 to 81%. These two reproduce printed figures.
+    resamples the arm over a fixed baseline mean, always by drawing, and covers 65 to 81%. These two reproduce
+    printed figures.
 
     References
     ----------
