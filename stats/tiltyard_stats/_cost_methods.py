@@ -59,7 +59,7 @@ def source_report(
     rng: Rng,
     exact: bool | None,
 ) -> Intervals:
-    """Percentile bootstrap of the arm alone over the fixed mean of the baseline; drawn, as the source does."""
+    """Percentile bootstrap of the arm over the fixed mean of the baseline; drawn, as the source does."""
     result = bootstrap_means(
         arm / base.mean(axis=-1, keepdims=True),
         confidence=confidence,

@@ -16,7 +16,7 @@ Cells = Sequence[FloatArray]
 def source_report(
     arms: Cells, bases: Cells, claim: str, confidence: float, *, resamples: int, rng: Rng, exact: bool | None
 ) -> Interval:
-    """Each run over the mean of its baseline cell, all pooled into one percentile bootstrap; drawn, as the source does."""
+    """Percentile bootstrap of all runs, each over the mean of its baseline; drawn, as the source does."""
     pooled = np.concatenate([arm / base.mean() for arm, base in zip(arms, bases, strict=True)])
     result = bootstrap_mean(
         pooled,
