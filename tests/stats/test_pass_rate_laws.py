@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import tiltyard_stats as stats
@@ -36,6 +36,7 @@ def test_an_interval_of_a_rate(rate: tuple[int, int], kind: Kind) -> None:
     assert (result.low, result.high) == pytest.approx((1 - mirrored.high, 1 - mirrored.low))
 
 
+@settings(max_examples=50)
 @given(rates, st.sampled_from(KINDS))
 def test_an_interval_moves_up_with_the_passes(rate: tuple[int, int], kind: Kind) -> None:
     """One pass more never lowers a bound; more confidence never narrows."""
@@ -91,6 +92,7 @@ def test_mcnemar_does_not_know_which_arm_is_which(a: int, b: int) -> None:
     assert stats.mcnemar(a, b, method="mcnemar-mid-p").pvalue <= stats.mcnemar(a, b).pvalue
 
 
+@settings(max_examples=50)
 @given(arms, st.randoms())
 def test_cases_have_no_order(pairs: Arms, random: Random) -> None:
     """Relabelled cases give the same rate, difference and p value."""
@@ -106,6 +108,7 @@ def test_cases_have_no_order(pairs: Arms, random: Random) -> None:
     assert (test.p_drop, test.p_rise) == pytest.approx((retest.p_drop, retest.p_rise))
 
 
+@settings(max_examples=50)
 @given(arms)
 def test_swapping_arms_mirrors_everything(pairs: Arms) -> None:
     """A drop of the one is a rise of the other."""
@@ -118,6 +121,7 @@ def test_swapping_arms_mirrors_everything(pairs: Arms) -> None:
     assert (diff.low, diff.high) == pytest.approx((-mirror.high, -mirror.low), nan_ok=True)
 
 
+@settings(max_examples=50)
 @given(arms)
 def test_p_values_and_bounds_stay_in_range(pairs: Arms) -> None:
     """P values lie in [0, 1], mid-p below exact; rates in [0, 1], differences in [-1, 1]."""
@@ -133,6 +137,7 @@ def test_p_values_and_bounds_stay_in_range(pairs: Arms) -> None:
     assert -1 - 1e-9 <= diff.low < diff.high <= 1 + 1e-9
 
 
+@settings(max_examples=50)
 @given(arms, st.data())
 def test_a_lost_pass_never_makes_a_drop_less_clear(pairs: Arms, data: st.DataObject) -> None:
     """With equal runs in all cases, p of a drop falls with each pass that the candidate loses."""
@@ -177,6 +182,7 @@ def test_the_order_in_which_runs_are_merged_is_nothing(table: list[list[int]]) -
     )
 
 
+@settings(max_examples=50)
 @given(arms, st.integers(1, 5))
 def test_more_attempts_pass_more_often(pairs: Arms, k: int) -> None:
     """pass^k <= pass rate <= pass@k, both inside [0, 1], moving apart as k grows; k = 1 is the rate."""
@@ -195,6 +201,7 @@ def test_more_attempts_pass_more_often(pairs: Arms, k: int) -> None:
         assert (at.estimate, hat.estimate) == pytest.approx((share, share))
 
 
+@settings(max_examples=50)
 @given(arms)
 def test_counts_add_up(pairs: Arms) -> None:
     """Always, never and flaky are all the cases; consistency is the share that is not flaky."""
