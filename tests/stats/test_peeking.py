@@ -181,3 +181,21 @@ def test_looking_at_pass_and_fail(rate: float) -> None:
     table = np.array([[discordant_evalue(x, y) for y in range(LAST + 1)] for x in range(LAST + 1)])
 
     assert (table[only_old, only_new] >= 10).any(axis=1).mean() <= 0.05
+
+
+@pytest.mark.parametrize("spreads", [(0.3, 0.3), (0.2, 0.8)])
+@pytest.mark.parametrize(("questions", "first", "cap"), [(3, 4, 12), (10, 2, 6)])
+def test_peeking_over_several_questions(
+    questions: int, first: int, cap: int, spreads: tuple[float, float]
+) -> None:
+    """A trial as a whole, looked at after each repetition of all its questions, keeps 6% as well."""
+    rng = np.random.default_rng(17)
+    sides = []
+    for cv in spreads:
+        cells = [looks(lognormal(rng, cv, (4_000, cap)), first) for _ in range(questions)]
+        parts = ([getattr(cell, name) for cell in cells] for name in ("n", "mean", "variance"))
+        sides.append(Moments(*(np.concatenate(part, axis=2) for part in parts)))
+    bounds = lan_demets(np.arange(first, cap + 1) / cap).bounds
+    low, high = repeated_bounds(log_t(*sides), np.asarray(bounds))
+
+    assert ((low > 1) | (high < 1)).any(axis=1).mean() <= 0.06

@@ -8,6 +8,7 @@ dearer too often, and repeated looks find such a moment. The allowance widens th
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tiltyard_stats._moments import Moments
 from tiltyard_stats._result import BoolArray, FloatArray
@@ -29,8 +30,10 @@ class LogT:
     """Degrees of freedom by Welch and Satterthwaite."""
     size: FloatArray
     """Runs per arm: half the harmonic sum n m / (n + m) counts the information."""
+    bias: FloatArray
+    """Twice the bias of the mean log ratio towards the baseline, in standard errors."""
     skew: FloatArray
-    """Skewness of the statistic that lognormal costs of these spreads would have, arm minus baseline."""
+    """Skewness that lognormal costs of these spreads give the statistic, towards the baseline."""
     borrowed: BoolArray
     """Whether a cell of one run borrowed the spread of the others."""
 
@@ -42,14 +45,21 @@ class LogT:
             z: The same on the normal scale.
         """
         # An infinite critical value needs no allowance.
-        reach = np.where(np.isfinite(z), 1 + z**2, 0.0)
-        allowance = SKEW_WEIGHT * self.skew * reach / 2
-        return quantile + np.maximum(-allowance, 0), quantile + np.maximum(allowance, 0)
+        square = np.where(np.isfinite(z), z**2, 0.0)
+        up, down = self.allowance(1.0), self.allowance(-1.0)
+        return quantile + up[0] + up[1] * square, quantile + down[0] + down[1] * square
+
+    def allowance(self, direction: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Constant and factor of t² by which a statistic of this sign is too easily reached."""
+        sign = np.asarray(direction, dtype=np.float64)
+        bias, skew = np.maximum(-sign * self.bias, 0), np.maximum(-sign * self.skew, 0)
+        return np.asarray(SKEW_WEIGHT * bias / 2), np.asarray(SKEW_WEIGHT * skew / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
     variance: FloatArray
+    relative: FloatArray
     cubes: FloatArray
     squares: FloatArray
     df: FloatArray
@@ -61,9 +71,10 @@ def log_t(arms: Moments, bases: Moments) -> LogT:
 
     Notes
     -----
-    With v = cv²/n in each of Q cells, V = sum(v_arm + v_base) / Q² and K = sum(v_arm² - v_base²) / Q³. For
-    lognormal costs of moderate spread the quantile of the studentised log ratio is z - K (1 + z²) / (2 V^1.5)
-    to second order, by the Cornish-Fisher expansion [1]_ with third cumulants of 3 cv⁴/n².
+    With v = cv²/n in each of Q cells, V = sum(v_arm + v_base) / Q², B = sum(v_arm - v_base) / Q and
+    K = sum(v_arm² - v_base²) / Q³. For lognormal costs of moderate spread the quantile of the studentised log
+    ratio is z - B / (2 V^0.5) - K z² / (2 V^1.5) to second order, by the Cornish-Fisher expansion [1]_ with
+    biases of -v/2 and third cumulants of 3 cv⁴/n².
 
     References
     ----------
@@ -82,6 +93,7 @@ def log_t(arms: Moments, bases: Moments) -> LogT:
             df_least=np.minimum(ours.df, theirs.df),
             df_welch=known**2 / (ours.squares + theirs.squares),
             size=np.asarray(size, dtype=np.float64),
+            bias=(ours.relative - theirs.relative) / np.sqrt(known),
             skew=(ours.cubes - theirs.cubes) / cells**3 / known**1.5,
             borrowed=ours.borrowed | theirs.borrowed,
         )
@@ -103,4 +115,11 @@ def _side(moments: Moments) -> _Side:
         variance = each.sum(axis=-1) / cells**2
         spread = np.where(terms > 0, variance**2 / terms, total[..., 0])
     single = np.any(~several, axis=-1) & np.any(several, axis=-1)
-    return _Side(variance, np.square(each).sum(axis=-1), terms, spread, np.asarray(single, dtype=np.bool_))
+    return _Side(
+        variance,
+        each.mean(axis=-1),
+        np.square(each).sum(axis=-1),
+        terms,
+        spread,
+        np.asarray(single, dtype=np.bool_),
+    )

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from tiltyard_stats import _validate as check
 from tiltyard_stats._result import FloatArray, Interval
 from tiltyard_stats.sequential import _cells
-from tiltyard_stats.sequential._log_t import SKEW_WEIGHT, LogT, log_t
+from tiltyard_stats.sequential._log_t import LogT, log_t
 from tiltyard_stats.sequential.evalues import critical_t, log_t_evalue
 
 
@@ -98,16 +98,15 @@ def log_evidence(statistic: LogT, g: float) -> FloatArray:
     """Logarithm of the e value, over any leading axes."""
     with np.errstate(divide="ignore", invalid="ignore"):
         t = statistic.log / statistic.error
-        allowance = np.maximum(-np.sign(t) * SKEW_WEIGHT * statistic.skew / 2, 0)
-        t = _without(np.abs(t), allowance)
+        t = _without(np.abs(t), *statistic.allowance(np.sign(t)))
         return log_t_evalue(t**2, statistic.size, statistic.df_welch, g)
 
 
-def _without(t: FloatArray, allowance: FloatArray) -> FloatArray:
-    """The x at which x + allowance (1 + x²) = t, at least 0."""
-    root = np.sqrt(np.maximum(1 + 4 * allowance * (t - allowance), 0))
-    # The usual form of the root loses its digits when the allowance is small.
-    return np.asarray(np.maximum(2 * (t - allowance) / (1 + root), 0), dtype=np.float64)
+def _without(t: FloatArray, constant: FloatArray, factor: FloatArray) -> FloatArray:
+    """The x at which x + constant + factor x² = t, at least 0."""
+    rest = np.maximum(t - constant, 0)
+    # The usual form of the root loses its digits when the factor is small.
+    return np.asarray(2 * rest / (1 + np.sqrt(1 + 4 * factor * rest)), dtype=np.float64)
 
 
 def sequence_bounds(statistic: LogT, g: float, alpha: float) -> tuple[FloatArray, FloatArray]:
