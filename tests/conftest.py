@@ -1,9 +1,13 @@
 """What tests of every room share: one engine, one cache of images, one gateway, and a place for runs."""
 
+import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
@@ -107,3 +111,34 @@ def open_place(new_place: PlaceMaker) -> Iterator[Place]:
     """A slot with an open network."""
     with new_place(sealed=False) as place:
         yield place
+
+
+@dataclass(frozen=True)
+class S3Service:
+    """A real S3 service on loopback."""
+
+    endpoint: str
+    bucket: str
+    process: "subprocess.Popen[str]"
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def s3_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Service]:
+    """SeaweedFS, with the environment saying how to reach it."""
+    folder = tmp_path_factory.mktemp("s3")
+    script = Path(__file__).parent.parent / "infra" / "local_s3.py"
+    command = [sys.executable, str(script), "--folder", str(folder)]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        assert process.stdout
+        facts = json.loads(process.stdout.readline())
+        patch.setenv("AWS_ACCESS_KEY_ID", facts["access_key"])
+        patch.setenv("AWS_SECRET_ACCESS_KEY", facts["secret_key"])
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        patch.setenv("AWS_ENDPOINT_URL_S3", facts["endpoint"])
+        yield S3Service(facts["endpoint"], facts["bucket"], process, folder)
+        process.terminate()
