@@ -5,7 +5,7 @@ from math import inf, isnan, log
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 from scipy import stats as oracle
@@ -52,6 +52,7 @@ def test_published_bounds() -> None:
     assert bounds == pytest.approx([4.8769, 3.3569, 2.6803, 2.2898, 2.0310], abs=5e-4)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=6, unique=True))
 def test_a_bound_depends_on_earlier_looks_alone(looks: list[int]) -> None:
     """Later looks may be planned or dropped freely."""
@@ -61,6 +62,7 @@ def test_a_bound_depends_on_earlier_looks_alone(looks: list[int]) -> None:
     assert stats.lan_demets(information[: len(looks) // 2 + 1]).bounds == whole[: len(looks) // 2 + 1]
 
 
+@settings(max_examples=40)
 @given(arms)
 def test_repeated_intervals_invert_with_the_arms(pairs: list[tuple[list[float], list[float]]]) -> None:
     """A/B and B/A agree, allowance for skewness included."""
@@ -73,6 +75,7 @@ def test_repeated_intervals_invert_with_the_arms(pairs: list[tuple[list[float], 
         assert log(forth.high) == pytest.approx(-log(back.low), rel=1e-6, abs=1e-6)
 
 
+@settings(max_examples=40)
 @given(arms, st.floats(0.01, 100))
 def test_cost_evidence_does_not_know_the_unit(
     pairs: list[tuple[list[float], list[float]]], unit: float
@@ -88,6 +91,7 @@ def test_cost_evidence_does_not_know_the_unit(
     assert plain.ratio.estimate == pytest.approx(other.ratio.estimate)
 
 
+@settings(max_examples=40)
 @given(arms)
 def test_cost_evidence_agrees_with_its_interval(pairs: list[tuple[list[float], list[float]]]) -> None:
     """It reaches 1/alpha when the interval excludes 1; a repeated interval is wider than that of one look."""
@@ -169,6 +173,7 @@ def test_early_bounds_are_infinite() -> None:
     assert critical[[4, 6, 19]] == pytest.approx([8.5, 4.6, 3.4], abs=0.05)
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_rate_sequence_mirrors_and_is_wider_than_exact(rate: tuple[int, int]) -> None:
     """Inside [0, 1], around the estimate, mirrored by failures, wider than Clopper and Pearson."""
@@ -181,6 +186,7 @@ def test_the_rate_sequence_mirrors_and_is_wider_than_exact(rate: tuple[int, int]
     assert result.high >= exact.high - 1e-9
 
 
+@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_the_score_sequence_mirrors_and_narrows(scores: list[float]) -> None:
     """Inside [0, 1], mirrored with the scores; one more score never widens it."""
