@@ -9,6 +9,7 @@ from tiltyard_stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alp
 from tiltyard_stats.allocate import Allocation, BestReps, best_reps, design_variance, neyman
 from tiltyard_stats.bootstrap import bootstrap_mean, bootstrap_means
 from tiltyard_stats.boschloo import boschloo_drop
+from tiltyard_stats.claims import do_not_claim, estimand
 from tiltyard_stats.clustered import clustered, clustered_diff
 from tiltyard_stats.comparison import (
     CaseChanges,
@@ -186,7 +187,9 @@ __all__ = [
     "design_effect",
     "design_variance",
     "discordant_evalue",
+    "do_not_claim",
     "e_bh",
+    "estimand",
     "exact_bootstrap",
     "factor_levels",
     "few_trials",
