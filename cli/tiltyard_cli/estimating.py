@@ -43,9 +43,9 @@ def show_estimate(
 
 
 def _lines(found: "Estimate") -> Iterator[str]:
-    from tiltyard_cluster.estimate_words import budget_words, most_words  # noqa: PLC0415
+    from tiltyard_cluster.estimate_words import budget_words, most_words, runs_text  # noqa: PLC0415
 
-    yield f"{found.runs} runs to do, {found.done} done; nothing was started or spent."
+    yield f"{runs_text(found.runs)} to do, {found.done} done; nothing was started or spent."
     if not found.runs:
         return
     if found.scripted:
@@ -84,8 +84,11 @@ def _row(part: "Part") -> tuple[str, ...]:
 
 
 def _basis(part: "Part") -> str:
+    from tiltyard_cluster.estimate_words import runs_text  # noqa: PLC0415
+
     rests = "; ".join(
-        f"{support.runs} runs of {support.level} in {', '.join(support.sources)}" for support in part.basis
+        f"{runs_text(support.runs)} of {support.level} in {', '.join(support.sources)}"
+        for support in part.basis
     )
     if part.missing:
         return f"{part.missing}; {rests}" if rests else part.missing
@@ -93,7 +96,7 @@ def _basis(part: "Part") -> str:
 
 
 def _all(found: "Estimate") -> tuple[str, ...]:
-    from tiltyard_cluster.estimate_words import range_text, tokens_text, usd_text  # noqa: PLC0415
+    from tiltyard_cluster.estimate_words import range_text, runs_text, tokens_text, usd_text  # noqa: PLC0415
 
     tokens = _UNKNOWN if found.tokens is None else range_text(found.tokens, tokens_text)
     usd = _UNKNOWN if found.usd is None else range_text(found.usd, usd_text)
@@ -102,5 +105,5 @@ def _all(found: "Estimate") -> tuple[str, ...]:
     if found.usd is not None and found.unknown_usd_runs:
         usd = f"at least {usd}"
     unknown = max(found.unknown_tokens_runs, found.unknown_usd_runs)
-    basis = f"{found.earlier_runs} earlier runs" + (f"; {unknown} runs unknown" if unknown else "")
+    basis = f"{runs_text(found.earlier_runs)} before" + (f"; {runs_text(unknown)} unknown" if unknown else "")
     return "all", "", str(found.runs), tokens, usd, basis

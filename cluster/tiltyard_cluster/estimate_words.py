@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from tiltyard_cluster.estimate_model import Estimate, Part, Range
+from tiltyard_cluster.estimate_model import Estimate, Range
 
 _THOUSAND, _MILLION, _BILLION = 10**3, 10**6, 10**9
 _TEN_CENTS = 0.1
+_NAMED = 3
 Show = Callable[[float], str]
 
 
@@ -71,6 +72,11 @@ def usd_text(usd: float) -> str:
     return "<$0.0001" if text == "$0.0000" else text
 
 
+def runs_text(runs: int) -> str:
+    """A number of runs."""
+    return f"{runs:,} run" if runs == 1 else f"{runs:,} runs"
+
+
 def range_text(value: Range, show: Show) -> str:
     """A mean with its bounds."""
     if value.low is None or value.high is None:
@@ -79,17 +85,8 @@ def range_text(value: Range, show: Show) -> str:
     return show(value.mean) if low == high == show(value.mean) else f"{show(value.mean)} ({low} to {high})"
 
 
-def missing_words(parts: tuple[Part, ...]) -> Iterator[str]:
-    """Each reason why something is unknown, with the runs that it concerns."""
-    reasons: dict[str, int] = {}
-    for part in parts:
-        if part.missing:
-            reasons[part.missing] = reasons.get(part.missing, 0) + part.runs
-    yield from (f"{runs} runs: {reason}" for reason, runs in reasons.items())
-
-
 def _expected(estimate: Estimate) -> Iterator[str]:
-    yield f"estimate for {estimate.runs} runs"
+    yield f"estimate for {runs_text(estimate.runs)}"
     if not any(part.counts for part in estimate.parts):
         yield "for which the spec names no model: nothing is known to be spent"
         return
@@ -101,13 +98,16 @@ def _expected(estimate: Estimate) -> Iterator[str]:
         would = "which would be " if estimate.scripted else ""
         atleast = "at least " if estimate.unknown_usd_runs else ""
         yield f"{would}{atleast}{range_text(estimate.usd, usd_text)}"
-    yield f"from {estimate.earlier_runs} earlier runs"
+    yield f"from {estimate.earlier_runs} earlier ones"
 
 
 def _unknown(estimate: Estimate) -> Iterator[str]:
-    reasons = list(missing_words(estimate.parts))
-    if reasons:
-        yield f"unknown for {', '.join(reasons)}"
+    missing = [part for part in estimate.parts if part.missing]
+    reasons = list(dict.fromkeys(part.missing or "" for part in missing))
+    if len(reasons) > _NAMED:
+        reasons[_NAMED - 1 :] = [f"and {len(reasons) - _NAMED + 1} reasons more"]
+    if missing:
+        yield f"unknown for {runs_text(sum(part.runs for part in missing))}: {', '.join(reasons)}"
 
 
 def _three(value: float) -> str:
