@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ import docker
 
 from tiltyard_cluster.arm_images import ArmImages, FailedArm, tool_versions
 from tiltyard_cluster.budget import Spent
+from tiltyard_cluster.build_logs import mask_build_logs
 from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
 from tiltyard_cluster.failed_setup import record_failed_setup
@@ -88,7 +90,7 @@ class LocalNode:
             tool_versions(f"docker {self._facts.version}") | price_version(self._trial.spec.prices),
             self._warn,
         )
-        open_runs = []
+        open_runs, began = [], time.time()
         for run in left:
             image = images.get(run, self._trial.agent(run.agent))
             attempt = self._publisher.next_attempt(run)
@@ -107,6 +109,7 @@ class LocalNode:
             else:
                 open_runs.append(OpenRun(run, self._jobs.job(run, image), attempt))
         write_receipt(self._publisher.store, self._trial, self._resolved, images, self._facts, self._options)
+        mask_build_logs(cache_folder(self._options.environ), self._secrets, since=began)
         self._open = len(open_runs)
         return open_runs
 

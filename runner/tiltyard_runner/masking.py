@@ -18,7 +18,7 @@ _RARER = tuple(
         rb"xox(?<![A-Za-z0-9]xox)[abeoprs]-",
     )
 )
-_BEARER = re.compile(rb"bearer (?!sk-placebo-)[a-z0-9._~+/=-]{16}")
+_BEARER = re.compile(rb"bearer(?: |%20|\+)(?!sk-placebo-)[a-z0-9._~+/=-]{16}")
 _ANCHOR = re.compile(r"[A-Za-z0-9]+", re.ASCII)
 _SHORTEST = 6
 _MASK = MASK.encode()

@@ -35,7 +35,8 @@ _KEY = (
     r")"
 )
 _BEARER = (
-    r"(?i:(?<![A-Za-z0-9])(bearer ))(?!sk-placebo-)(?=[A-Za-z0-9._~+/=-]{0,200}[0-9])[A-Za-z0-9._~+/=-]{16,}"
+    r"(?i:(?<![A-Za-z0-9])(bearer(?: |%20|\+)))(?!sk-placebo-)"
+    r"(?=[A-Za-z0-9._~+/=-]{0,200}[0-9])[A-Za-z0-9._~+/=-]{16,}"
 )
 _PEM_WORDS = r"[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PEM = (

@@ -37,7 +37,7 @@ KEYS = [
     PEM,
     CUSTOM,
 ]
-BEARERS = ["Bearer abcdefgh12345678XYZ", "BEARER abcdefgh12345678XYZ"]
+BEARERS = [f"{word}abcdefgh12345678XYZ" for word in ("Bearer ", "BEARER ", "Bearer%20", "bearer+")]
 MIB = 1 << 20
 
 
