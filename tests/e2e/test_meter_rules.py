@@ -1,4 +1,4 @@
-"""What a spec asks of the meter holds in a run: limits, budget, rewriting, nonce and allowed hosts."""
+"""What a spec asks of the meter holds in a run: limits, budget and allowed hosts."""
 
 import json
 import socket
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
 pytestmark = pytest.mark.engine
 
@@ -102,23 +101,6 @@ def test_the_budget_is_never_passed(ready: Any) -> None:
     assert 0 < spent <= 1.5
     assert attempt["metered"]["charged_usd"] == pytest.approx(spent)
     assert calls[-1]["outcome"] == "refused"
-
-
-def test_models_are_rewritten_on_the_way(ready: Any) -> None:
-    done, calls = _run(ready, 1, "rewrite", agent={"rewrite": {"work*": "cheap"}})
-
-    assert done.code == 0, done.err
-    assert [(call["role"], call["asked"], call["model"]) for call in calls] == [("worker", "cheap", "cheap")]
-
-
-def test_a_nonce_stands_in_front_of_each_prompt(ready: Any) -> None:
-    """The scripted model matches a conversation only if it sees it."""
-    plain = yaml.safe_load((ready.folder / "script.yaml").read_text())
-    done, _ = _run(ready, 1, "nonce", gateway={"nonce": True, "prompt_cache": "off"})
-
-    assert done.code == 0, done.err
-    assert _record(ready, "nonce")["outcome"] == "passed"
-    assert plain["conversations"]
 
 
 @pytest.fixture
