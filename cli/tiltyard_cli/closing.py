@@ -22,7 +22,7 @@ def closing(result: "TrialResult", spec: Path, folder: Path) -> Iterator[str]:
     for reason in result.unhealthy_because:
         yield f"UNHEALTHY: {reason}"
     for alarm in result.alarms:
-        yield f"ALARM: {alarm}"
+        yield f"WARNING: {alarm}"
     if result.over_budget:
         yield f"{result.stopped}. To go on: raise `budget` in {spec}, then {again()}"
     elif result.stopped:

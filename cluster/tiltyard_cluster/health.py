@@ -5,10 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tiltyard_cluster.words import one_line
 from tiltyard_specs import Outcome, RunRecord
+from tiltyard_specs.outcomes import MAX_LOST
 
-MAX_LOST = 0.05
-"""Share of the settled runs that may be lost before the trial is UNHEALTHY."""
-_LOST = frozenset({Outcome.INFRA, Outcome.UNMETERED})
 _NOT_RUNNABLE = frozenset({126, 127})
 """Exit codes of a shell that cannot run, or cannot find, a command."""
 _SHOWN = 3
@@ -34,7 +32,7 @@ def _broken_treatments(records: Sequence[RunRecord]) -> Iterator[str]:
 
 
 def _too_many_lost(records: Sequence[RunRecord]) -> Iterator[str]:
-    lost = [record for record in records if record.outcome in _LOST]
+    lost = [record for record in records if record.outcome.lost]
     if len(lost) <= MAX_LOST * len(records):
         return
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in _count(r.outcome for r in lost))

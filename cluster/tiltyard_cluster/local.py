@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tiltyard_cluster.disk import disk_trouble, require_room
+from tiltyard_cluster.engine_watch import await_engine
 from tiltyard_cluster.events import Listener, RunStarted
 from tiltyard_cluster.executor import Finished, OpenRun
 from tiltyard_cluster.publish import Publisher
@@ -136,12 +138,19 @@ class LocalExecutor:
         planned = run.planned
         label = f"{planned.question} {planned.arm} {planned.agent} #{planned.rep}"
         self._listen(RunStarted(planned.run_id, label, attempt))
-        folder = begin(self._staging, planned, attempt).folder
-        record = execute(run.job, attempt, place, folder)
-        final = record.outcome not in _UNSETTLED or (last and record.outcome is Outcome.INFRA)
-        if final:
-            self._publisher.final(planned, record, folder)
-        else:
-            self._publisher.earlier(planned, record, folder)
-        shutil.rmtree(folder)
+        with disk_trouble(self._staging.parent):
+            require_room(self._staging.parent)
+            folder = begin(self._staging, planned, attempt).folder
+            record = execute(run.job, attempt, place, folder)
+            lost = record.outcome is Outcome.INFRA
+            # A run is not lost to an engine that went away: it is open for the next start.
+            gone = await_engine(place.client, self._stop_soon) if lost else None
+            final = record.outcome not in _UNSETTLED or (last and lost and gone is None)
+            if final:
+                self._publisher.final(planned, record, folder)
+            else:
+                self._publisher.earlier(planned, record, folder)
+            shutil.rmtree(folder)
+        if gone is not None and not self._stop_soon.is_set():
+            raise gone
         return record, final

@@ -12,6 +12,8 @@ import docker
 from tiltyard_cluster.arm_images import ArmImages, FailedArm, tool_versions
 from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.build_logs import mask_build_logs
+from tiltyard_cluster.disk import disk_trouble
+from tiltyard_cluster.engine_watch import remove_own
 from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
 from tiltyard_cluster.failed_setup import record_failed_setup
@@ -96,19 +98,23 @@ class LocalNode:
             attempt = self._publisher.next_attempt(run)
             if isinstance(image, FailedArm):
                 variant = self._trial.agent(run.agent).under(self._trial.arm(run.arm))
-                record_failed_setup(
-                    self._publisher,
-                    self._trial,
-                    run,
-                    variant,
-                    image,
-                    attempt,
-                    self._options.listen,
-                    self._redactor,
-                )
+                with disk_trouble(self._staging.parent):
+                    record_failed_setup(
+                        self._publisher,
+                        self._trial,
+                        run,
+                        variant,
+                        image,
+                        attempt,
+                        self._options.listen,
+                        self._redactor,
+                    )
             else:
                 open_runs.append(OpenRun(run, self._jobs.job(run, image), attempt))
-        write_receipt(self._publisher.store, self._trial, self._resolved, images, self._facts, self._options)
+        with disk_trouble(self._staging.parent):
+            write_receipt(
+                self._publisher.store, self._trial, self._resolved, images, self._facts, self._options
+            )
         mask_build_logs(cache_folder(self._options.environ), self._secrets, since=began)
         self._open = len(open_runs)
         return open_runs
@@ -122,12 +128,14 @@ class LocalNode:
         """
         stop = threading.Event()
         with ExitStack() as stack:
-            self._staging.mkdir(parents=True, exist_ok=True)
+            with disk_trouble(self._staging.parent):
+                self._staging.mkdir(exist_ok=True)
             # An attempt that could not be published stays in it, for the next start to save.
             stack.callback(_remove_if_empty, self._staging)
             gateway = stack.enter_context(GatewayProcess(self._gateway_config(stack)))
             forwarder = self._builder.forwarder()
             owner, setup_lock = Owner.current(), threading.Lock()
+            stack.callback(remove_own, self._client, owner, self._trial.spec.name)
             yield stack.enter_context(
                 LocalExecutor(
                     parallel=self._parallel(),

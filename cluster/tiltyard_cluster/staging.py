@@ -27,7 +27,9 @@ class Begun:
 def begin(staging: Path, run: PlannedRun, attempt: int) -> Begun:
     """Make the folder of an attempt. It says whose it is, because a later start may plan other runs."""
     folder = staging / f"{run.run_id}.{attempt}"
-    folder.mkdir(parents=True)
+    # Never the results folder above it: one that is gone must not come back without what was in it.
+    staging.mkdir(exist_ok=True)
+    folder.mkdir()
     begun = Begun(run, attempt, folder)
     write_down(folder, _BEGUN, json.dumps({"run": asdict(run), "attempt": attempt}).encode())
     return begun

@@ -56,10 +56,11 @@ class FolderStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._identity: tuple[int, int] | None = None
 
     @classmethod
     def create(cls, root: Path) -> "FolderStore":
-        """Make the folder if it is missing.
+        """Make the folder if it is missing. Nothing is written to another one that takes its place later.
 
         Raises:
             UnavailableError: It cannot be made or written.
@@ -73,7 +74,9 @@ class FolderStore:
                 f"the results folder {root} cannot be written: {error.strerror or error}; "
                 "choose another with --out"
             ) from error
-        return cls(root)
+        store = cls(root)
+        store._identity = _identity(root)
+        return store
 
     @classmethod
     def open(cls, root: Path) -> "FolderStore":
@@ -90,7 +93,7 @@ class FolderStore:
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
         """See `Store`. A hard link fails where the name exists: test and write are one step."""
-        path = self._path(key)
+        path = self._place(key)
         temporary = self._write(path, data)
         try:
             os.link(temporary, path)
@@ -103,14 +106,19 @@ class FolderStore:
 
     def put(self, key: str, data: bytes) -> None:
         """See `Store`."""
-        path = self._path(key)
-        self._write(path, data).replace(path)
+        path = self._place(key)
+        temporary = self._write(path, data)
+        try:
+            temporary.replace(path)
+        except BaseException:
+            # An interrupt may come here as well; who was killed here leaves it to `remove_leftovers`.
+            temporary.unlink(missing_ok=True)
+            raise
         _sync(path.parent)
 
     def put_file(self, key: str, path: Path) -> None:
         """See `Store`."""
-        target = self._path(key)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target = self._place(key)
         _sync(path)
         try:
             path.replace(target)
@@ -150,7 +158,7 @@ class FolderStore:
         """See `Store`. One rename where the target is new, so that a kill leaves no half of it."""
         before, after = self._path(source), self._path(target)
         if before.is_dir() and not after.exists():
-            after.parent.mkdir(parents=True, exist_ok=True)
+            self._place(target)
             before.rename(after)
             return
         for key in list(self.list(source + "/")):
@@ -172,6 +180,14 @@ class FolderStore:
     def _path(self, key: str) -> Path:
         return self.root / key
 
+    def _place(self, key: str) -> Path:
+        """Where a new object goes; its folder is there."""
+        if self._identity is not None and _identity(self.root) != self._identity:
+            raise FileNotFoundError(errno.ENOENT, "another folder has taken its place", str(self.root))
+        path = self._path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
     @staticmethod
     def _write(path: Path, data: bytes) -> Path:
         with _temporary(path) as file:
@@ -189,7 +205,6 @@ class FolderStore:
 @contextlib.contextmanager
 def _temporary(path: Path) -> Iterator["tempfile._TemporaryFileWrapper[bytes]"]:
     """A new file beside `path`, on the disk when the block ends; removed when the block fails."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(prefix=_TEMPORARY, dir=path.parent, delete=False) as file:
         try:
             yield file
@@ -200,6 +215,11 @@ def _temporary(path: Path) -> Iterator["tempfile._TemporaryFileWrapper[bytes]"]:
         except BaseException:
             Path(file.name).unlink()
             raise
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    status = folder.stat()
+    return status.st_dev, status.st_ino
 
 
 def _unless_missing(error: OSError) -> None:

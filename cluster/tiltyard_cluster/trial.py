@@ -3,7 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import docker.errors
 import requests
 
 from tiltyard_cluster.budget import Spending, Spent
+from tiltyard_cluster.disk import disk_trouble
 from tiltyard_cluster.estimate import estimate_left
 from tiltyard_cluster.estimate_model import Situation
 from tiltyard_cluster.estimate_words import short_line, short_of_money
@@ -37,6 +38,8 @@ from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial, warnings
 from tiltyard_specs.errors import InterruptedTrialError, UnavailableError
 
 STAGING = ".staging"
+_REMOVAL = 20.0
+"""Seconds for a leftover that the engine cannot remove: it is left to the next start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +176,13 @@ class _Start:
             store.remove_leftovers()
             publisher = Publisher(store)
             client = connect()
-            if removed := reap(client) + len(sweep_builds(client, cache_folder(options.environ))):
+            with closing(connect(timeout=_REMOVAL)) as quick:
+                removed = reap(quick)
+            if removed := removed + len(sweep_builds(client, cache_folder(options.environ))):
                 self._note(f"removed {removed} containers that a killed start had left")
             resolved = resolve(self._trial, self._options)
-            before = self._before(resolved, publisher)
+            with disk_trouble(self._out):
+                before = self._before(resolved, publisher)
             self._options.listen(self._planned(resolved.plan, before))
             if before.left and not self._budget_spent():
                 self._estimate(before, publisher)
@@ -185,7 +191,8 @@ class _Start:
                     spent=self._spending.total,
                 )  # fmt: skip
                 self._run_on(node, before.left)
-            after = progress(resolved.plan, publisher)
+            with disk_trouble(self._out):
+                after = progress(resolved.plan, publisher)
             return self._result(resolved.plan, after)
 
     def _before(self, resolved: Resolved, publisher: Publisher) -> Progress:

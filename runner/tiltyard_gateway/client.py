@@ -179,7 +179,8 @@ def _fresh_folder() -> Path:
     if len(str(parent)) > _LONGEST_FOLDER:
         parent = Path("/tmp")  # noqa: S108 - mkdtemp makes a private folder in it; socket paths are limited to 107 bytes
     remove_stale_folders(parent, now=time.time())
-    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    # By the number a later start knows that this process is gone, however young the folder.
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
 
 
 def remove_stale_folders(parent: Path, *, now: float) -> None:
@@ -189,13 +190,15 @@ def remove_stale_folders(parent: Path, *, now: float) -> None:
             status = folder.lstat()
         except FileNotFoundError:
             continue
-        if (
-            status.st_uid != os.getuid()
-            or now - status.st_mtime < _STALE_SECONDS
-            or _answers(folder / _CONTROL_NAME)
-        ):
+        young = now - status.st_mtime < _STALE_SECONDS and not _maker_is_gone(folder)
+        if status.st_uid != os.getuid() or young or _answers(folder / _CONTROL_NAME):
             continue
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _maker_is_gone(folder: Path) -> bool:
+    pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+    return pid.isdigit() and not Path("/proc", pid).exists()
 
 
 def _answers(path: Path) -> bool:

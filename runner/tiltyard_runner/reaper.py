@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import docker
 import docker.errors
+import requests
 
 from tiltyard_runner.owner import OWNER, Owner
 
@@ -19,7 +20,7 @@ def reap(client: docker.DockerClient) -> int:
         owner = Owner.from_labels(summary.get("Labels") or {})
         if owner is not None and owner.is_dead():
             # One that the engine cannot remove now must not keep every later trial from its start.
-            with suppress(docker.errors.APIError):
+            with suppress(docker.errors.APIError, requests.RequestException):
                 removed += remove(client, summary["Id"])
     return removed
 

@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+MAX_LOST = 0.05
+"""The share of its runs that a healthy trial may lose: infra and unmetered ones."""
+
 
 class Outcome(StrEnum):
     """The end of one attempt."""
@@ -27,6 +30,14 @@ class Outcome(StrEnum):
     def passed(self) -> bool:
         """Whether it counts as a pass."""
         return self is Outcome.PASSED
+
+    @property
+    def lost(self) -> bool:
+        """Whether such a run is lost to the weather: a healthy trial may lose a few, and only a few.
+
+        One that somebody stopped is not lost, and one whose treatment failed is told of as that.
+        """
+        return self in {Outcome.INFRA, Outcome.UNMETERED}
 
     @property
     def unhealthy(self) -> bool:

@@ -6,10 +6,7 @@ from collections.abc import Iterable, Sequence
 from tiltyard_report import _format as fmt
 from tiltyard_report._measures import counted
 from tiltyard_report._records import Run
-from tiltyard_specs.outcomes import Outcome
-
-MAX_LOST = 0.05
-"""The share of runs that a healthy trial may lose."""
+from tiltyard_specs.outcomes import MAX_LOST, Outcome
 
 _UNHEALTHY = {
     Outcome.SETUP_FAILED: "the arm's own setup failed",
@@ -61,8 +58,7 @@ def _loss(lost: Sequence[Run], total: int) -> str:
 
 
 def _lost(runs: Sequence[Run]) -> list[Run]:
-    """Runs that do not count, but for those that somebody chose to stop."""
-    return [run for run in runs if not run.outcome.counted and run.outcome is not Outcome.CANCELLED]
+    return [run for run in runs if run.outcome.lost]
 
 
 def _too_many_lost(runs: Sequence[Run]) -> bool:

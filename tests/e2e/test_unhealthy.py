@@ -121,11 +121,11 @@ def test_broken_commands_raise_an_alarm(world: Any) -> None:
     }
     world.write(spec, "alarms.yaml")
     done = world("run", "alarms.yaml")
-    alarms = [line for line in done.out.splitlines() if line.startswith("ALARM: ")]
+    alarms = [line for line in done.out.splitlines() if line.startswith("WARNING: ")]
 
     assert done.code == 0
-    assert any(line.startswith("ALARM: every run of agent mute ended as no_answer") for line in alarms)
-    assert any(line.startswith("ALARM: verify of question build exited with 127 in ") for line in alarms)
+    assert any(line.startswith("WARNING: every run of agent mute ended as no_answer") for line in alarms)
+    assert any(line.startswith("WARNING: verify of question build exited with 127 in ") for line in alarms)
     assert not any("agent four" in line for line in alarms)
 
 
