@@ -9,10 +9,11 @@ from tiltyard_stats._columns import intervals, spread_codes
 from tiltyard_stats._fieller import fieller_bounds
 from tiltyard_stats._logratio import LogRatios, each, log_intervals, welch
 from tiltyard_stats._moments import Moments, by_row
+from tiltyard_stats._quantiles import quantiles
 from tiltyard_stats._result import FloatArray, Intervals
 from tiltyard_stats._special import t_quantile
 from tiltyard_stats.bootstrap import bootstrap_means
-from tiltyard_stats.resample import Resamples, Rng, blocks, divide, quantiles, resample, tails
+from tiltyard_stats.resample import Resamples, Rng, blocks, divide, means, resample, tails
 
 
 def log_t(arm: FloatArray, base: FloatArray, claim: str, confidence: float) -> Intervals:
@@ -104,7 +105,7 @@ def _cut(
         counts = np.multiply.outer(ours.counts, theirs.counts).ravel()
     bounds = np.empty((2, len(arm)))
     for block in blocks(len(arm), len(ours.weights) if counts is None else len(counts)):
-        top, bottom = arm[block] @ ours.weights.T, base[block] @ theirs.weights.T
+        top, bottom = means(arm[block], ours.weights), means(base[block], theirs.weights)
         if counts is not None:
             top, bottom = top[:, :, np.newaxis], bottom[:, np.newaxis, :]
         ratios = divide(top, bottom).reshape(len(top), -1)

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from tiltyard_stats._moments import by_cell
+from tiltyard_stats._quantiles import quantiles
 from tiltyard_stats._result import FloatArray, Interval
 from tiltyard_stats.bootstrap import bootstrap_mean
-from tiltyard_stats.resample import Resamples, Rng, quantiles, resample, tails
+from tiltyard_stats.resample import Resamples, Rng, resample, tails
 
 Cells = Sequence[FloatArray]
 

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 from tiltyard_stats import _validate as check
 from tiltyard_stats._columns import intervals, spread_codes
 from tiltyard_stats._moments import by_row
+from tiltyard_stats._quantiles import quantiles
 from tiltyard_stats._result import Interval, Intervals
-from tiltyard_stats.resample import RESAMPLES, Rng, blocks, quantiles, resample, tails
+from tiltyard_stats.resample import RESAMPLES, Rng, blocks, means, resample, tails
 
 BootstrapMethod = Literal["expanded", "percentile"]
 METHODS = ("expanded", "percentile")
@@ -118,7 +119,7 @@ def bootstrap_means(
         name = method if drawn.counts is None else f"{method}-exact"
         levels = tails(method, n, confidence)
         for block in blocks(len(rows), len(drawn.weights)):
-            bounds[:, block] = quantiles(rows[block] @ drawn.weights.T, drawn.counts, levels)
+            bounds[:, block] = quantiles(means(rows[block], drawn.weights), drawn.counts, levels)
     return intervals(
         moments.mean,
         bounds,

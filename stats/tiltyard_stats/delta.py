@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltyard_stats import _validate as check
+from tiltyard_stats._quantiles import quantiles
 from tiltyard_stats._result import FloatArray, Interval
 from tiltyard_stats._spending import Spending, blocking, spending
 from tiltyard_stats.bootstrap import METHODS, BootstrapMethod, bootstrap_mean
-from tiltyard_stats.resample import RESAMPLES, Rng, divide, quantiles, resample, tails
+from tiltyard_stats.resample import RESAMPLES, Rng, divide, resample, tails
 
 
 def paired_bootstrap_delta(

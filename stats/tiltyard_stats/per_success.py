@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 
 from tiltyard_stats import _validate as check
 from tiltyard_stats._fieller import fieller_bounds
+from tiltyard_stats._quantiles import quantiles
 from tiltyard_stats._result import FloatArray, Interval
 from tiltyard_stats._special import t_quantile
 from tiltyard_stats._spending import ROUNDING, Spending, blocking, spending
-from tiltyard_stats.resample import RESAMPLES, Rng, divide, quantiles, resample, tails
+from tiltyard_stats.resample import RESAMPLES, Rng, divide, resample, tails
 
 SuccessMethod = Literal["log-t", "fieller", "percentile"]
 _METHODS = ("log-t", "fieller", "percentile")
