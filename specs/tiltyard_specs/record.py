@@ -175,8 +175,6 @@ class RunRecord(RecordModel):
     """Result of the answer key; null when not scored."""
     verify: VerifyResult | None = None
     """Result of the verify command; null when not run."""
-    claim: Claim | None = None
-    """What the agent says of its own checks; null when it was not asked."""
     usage: Usage | None = None
     """Tokens: the metered ones where there are any, else the reported ones; null when known only in part."""
     metered: Spend | None = None
@@ -225,6 +223,8 @@ class RunRecord(RecordModel):
     """Under which rules the run took place."""
     agent_error: AgentErrorFact | None = None
     """The error that the agent reported."""
+    claim: Claim | None = None
+    """What the agent says of its own checks; null when it was not asked."""
     difference: Difference | None = None
     """How the agent's account differs from the meter's; null where they agree or nothing was metered."""
     warnings: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """The example that `tiltyard init` writes is right, in both formats."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,11 @@ def test_the_example_passes_check(tiltyard: Command) -> None:
     done = tiltyard("check", "trial.yaml", **keys)
 
     assert done.code == 0
-    assert done.out == "trial.yaml: right. 2 questions, 2 arms, 2 agents, 3 repetitions each.\n"
+    assert re.fullmatch(
+        r"trial.yaml: right\. 2 questions, 2 arms, 2 agents, 3 repetitions each\.\n"
+        r"Pre-registration hash: [0-9a-f]{64}\n",
+        done.out,
+    )
 
 
 def test_both_formats_say_the_same(tiltyard: Command) -> None:
