@@ -1,6 +1,7 @@
 """The gateway process: from its configuration on stdin to the removal of its last socket."""
 
 import asyncio
+import gc
 import json
 import os
 import shutil
@@ -37,6 +38,7 @@ async def serve(config: GatewayConfig, folder: Path) -> None:
             runner = web.AppRunner(Control(slots).application(), access_log=None, shutdown_timeout=1.0)
             await runner.setup()
             await _listen(runner, folder / CONTROL_NAME)
+            gc.freeze()  # what is there now stays: no collection amid a request need look at it
             print(json.dumps({"ready": True, "pid": os.getpid()}), flush=True)  # noqa: T201 - the driver waits for it
             await stop.wait()
             await slots.close_all()
