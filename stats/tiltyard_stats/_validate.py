@@ -167,6 +167,13 @@ def costs(name: str, values: ArrayLike) -> FloatArray:
     return array
 
 
+def rows(name: str, values: FloatArray) -> FloatArray:
+    """Cells as rows, shape (cells, n); a single cell becomes one row."""
+    if values.ndim > 2:  # noqa: PLR2004 - cells and their observations
+        raise ValueError(f"{name} (shape {values.shape}) must have two axes: cells and their observations.")
+    return np.atleast_2d(values)
+
+
 def cost_cells(
     arm: Sequence[ArrayLike], baseline: Sequence[ArrayLike]
 ) -> tuple[list[FloatArray], list[FloatArray]]:

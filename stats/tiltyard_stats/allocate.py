@@ -11,6 +11,7 @@ from tiltyard_stats import _validate as check
 from tiltyard_stats._result import FloatArray
 
 _TWO = 2
+_NO_SPREAD = 1e-12  # of the largest one
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ def neyman(sd: ArrayLike, cost: ArrayLike, budget: float, *, minimum: int = _TWO
     codes: tuple[str, ...] = ()
     if not spread.any():
         spread, codes = np.sqrt(price), ("zero-variance",)
+    spread = spread / spread.max()
+    spread[spread < _NO_SPREAD] = 0.0
     exact = _share(spread, price, budget)
     runs = _whole(spread, price, budget, minimum)
     total = float(runs @ price)

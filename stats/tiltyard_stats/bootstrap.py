@@ -110,7 +110,7 @@ def bootstrap_means(
     """
     check.choice("method", method, METHODS)
     check.proportion("confidence", confidence)
-    rows = np.atleast_2d(check.samples("values", values))
+    rows = check.rows("values", check.samples("values", values))
     moments = by_row(rows)
     n = rows.shape[-1]
     bounds, name = np.full((2, len(rows)), np.nan), str(method)

@@ -137,7 +137,7 @@ def cost_ratios(
     check.choice("method", method, _METHODS)
     check.proportion("confidence", confidence)
     arms, bases = (
-        np.atleast_2d(check.costs(name, side)) for name, side in (("arm", arm), ("baseline", baseline))
+        check.rows(name, check.costs(name, side)) for name, side in (("arm", arm), ("baseline", baseline))
     )
     if len(arms) != len(bases):
         raise ValueError(

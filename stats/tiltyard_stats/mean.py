@@ -95,7 +95,9 @@ def mean_intervals(
     >>> mean_intervals([[1.0, 3.0], [5.0, 5.0]]).warnings
     ((), ('zero-variance',))
     """
-    return _of_moments(by_row(check.samples("values", values)), confidence, method, bounds, claim)
+    return _of_moments(
+        by_row(check.rows("values", check.samples("values", values))), confidence, method, bounds, claim
+    )
 
 
 def cell_means(

@@ -78,7 +78,8 @@ def plan_state(
     PlanState
         `clear`: each interval excludes 1, with at least the minimum of runs. `parity`: no arm is open and at
         least one is within the tolerance. `futile`: an arm is open, and the spread needs more runs than the
-        cap (`over-cap`), or the cap is reached. `continue`: else. A clear arm is never futile.
+        cap (`over-cap`), or the cap is reached. `continue`: else. A clear arm is never futile. Under the
+        minimum the spread is no reason to give up: it is hardly known.
 
     Raises
     ------
@@ -97,13 +98,15 @@ def plan_state(
     _check(ratios, runs, needed, minimum_runs, max_runs, tolerance)
     even = [tolerance is not None and 1 - tolerance < r.low and r.high < 1 + tolerance for r in ratios]
     unsettled = tuple(place for place, ratio in enumerate(ratios) if not (even[place] or ratio.excludes(1.0)))
-    if runs < minimum_runs:
-        everything = tuple(range(len(ratios)))
-        return PlanState(CONTINUE, runs, needed, minimum_runs - runs, everything, ("few-runs",))
-    if not unsettled:
+    few = runs < minimum_runs
+    if not unsettled and not few:
         return PlanState(PARITY if any(even) else CLEAR, runs, needed, 0, ())
     if max_runs is not None and runs >= max_runs:
         return PlanState(FUTILE, runs, needed, 0, unsettled, ("cap-reached",))
+    if few:
+        goal = max(minimum_runs, needed or 0) if unsettled else minimum_runs
+        more = (goal if max_runs is None else min(goal, max_runs)) - runs
+        return PlanState(CONTINUE, runs, needed, more, tuple(range(len(ratios))), ("few-runs",))
     if needed is None:
         return PlanState(CONTINUE, runs, None, 1, unsettled, ("unknown-spread",))
     if max_runs is not None and needed > max_runs:

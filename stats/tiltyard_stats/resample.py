@@ -77,9 +77,9 @@ def bootstrap_weights(
     >>> weights.shape, bool((weights.sum(axis=1) == 1).all())
     ((100, 4), True)
     """
-    check.at_least("n", n, 1)
-    check.at_least("resamples", resamples, 1)
-    size = n if draws is None else int(check.at_least("draws", draws, 1))
+    check.whole("n", n, 1)
+    check.whole("resamples", resamples, 1)
+    size = n if draws is None else check.whole("draws", draws, 1)
     picks = as_generator(rng).integers(0, n, (resamples, size))
     flat = (picks + n * np.arange(resamples)[:, np.newaxis]).ravel()
     return np.asarray(np.bincount(flat, minlength=resamples * n).reshape(resamples, n) / size)
@@ -111,8 +111,8 @@ def exact_bootstrap(n: int, *, draws: int | None = None) -> Resamples:
     >>> every.weights.tolist(), every.counts.tolist()
     ([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [1.0, 2.0, 1.0])
     """
-    check.at_least("n", n, 1)
-    size = n if draws is None else int(check.at_least("draws", draws, 1))
+    check.whole("n", n, 1)
+    size = n if draws is None else check.whole("draws", draws, 1)
     # The table of binomials and the rows must stay small too, when n is far from the number of draws.
     if size > _MOST_DRAWS or max(1, n // size) * states([n], [size]) > EXACT_STATES:
         raise ValueError(f"n ({n}) must be small enough for {EXACT_STATES} distinct resamples.")

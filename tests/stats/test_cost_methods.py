@@ -261,6 +261,7 @@ def test_rows_are_single_results(method: str) -> None:
             "method ('median') must be one of 'log-t', 'over-questions'",
         ),
         (lambda: stats.cost_ratios([[1, 2]], [[1, 2], [3, 4]]), "arm (1 cells) and baseline (2 cells)"),
+        (lambda: stats.cost_ratios([[[1, 2]]], [[1, 2]]), "arm (shape (1, 1, 2)) must have two axes"),
     ],
 )
 def test_errors_name_argument_value_and_rule(call: "object", message: str) -> None:

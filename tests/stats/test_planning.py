@@ -27,6 +27,8 @@ UNKNOWN = ratio(nan, nan)
         ([CHEAPER, DEARER], 9, 30, ("clear", 0, (), ())),
         ([CHEAPER], 3, 30, ("continue", 1, (0,), ("few-runs",))),
         ([CHEAPER], 0, None, ("continue", 4, (0,), ("few-runs",))),
+        ([WIDE], 2, 9, ("continue", 7, (0,), ("few-runs",))),
+        ([WIDE], 3, 50, ("continue", 9, (0,), ("few-runs",))),
         ([WIDE], 4, 10, ("continue", 6, (0,), ())),
         ([CHEAPER, WIDE], 4, 12, ("continue", 8, (1,), ())),
         ([WIDE], 10, 9, ("continue", 1, (0,), ())),
@@ -54,6 +56,7 @@ def test_plan_state_without_cap_and_tolerance() -> None:
     """Nothing is futile without a cap, and nothing is at parity without a tolerance."""
     assert stats.plan_state([WIDE], runs=4, needed=900).more == 896
     assert stats.plan_state([EVEN], runs=8, needed=10).state == "continue"
+    assert stats.plan_state([WIDE], runs=3, needed=9, max_runs=3).state == "futile"
 
 
 @given(

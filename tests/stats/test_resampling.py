@@ -137,10 +137,10 @@ def test_no_bounds_from_a_lack_of_data() -> None:
     [
         (lambda: stats.bootstrap_mean([]), "values (shape (0,)) must hold at least one observation"),
         (lambda: stats.bootstrap_mean([1, 2], method="bca"), "method ('bca') must be one of 'expanded'"),
-        (lambda: stats.bootstrap_weights(0), "n (0) must be a finite number of at least 1"),
-        (lambda: stats.bootstrap_weights(3, 0), "resamples (0) must be a finite number of at least 1"),
+        (lambda: stats.bootstrap_weights(0), "n (0) must be a whole number of at least 1"),
+        (lambda: stats.bootstrap_weights(3, 0), "resamples (0) must be a whole number of at least 1"),
         (lambda: stats.exact_bootstrap(13), "n (13) must be small enough for 2000000 distinct resamples"),
-        (lambda: stats.exact_bootstrap(2, draws=0), "draws (0) must be a finite number of at least 1"),
+        (lambda: stats.exact_bootstrap(2, draws=0), "draws (0) must be a whole number of at least 1"),
     ],
 )
 def test_errors_name_argument_value_and_rule(call: "object", message: str) -> None:
