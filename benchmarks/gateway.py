@@ -115,7 +115,7 @@ def first_byte(connection: http.client.HTTPConnection, body: bytes) -> float:
 def compare_first_bytes(direct: Connect, metered: Connect, body: bytes, rounds: int) -> dict[str, float]:
     """The direct way and what the gateway adds, in milliseconds; the two ways alternate.
 
-    The median is what an agent meets, and depends on what else the machine does; the least time does so least.
+    The median is what an agent meets. It depends on what else the machine does; the least time does so least.
     """
     ways = direct(), metered()
     times = [(first_byte(ways[0], body), first_byte(ways[1], body)) for _ in range(rounds)]
