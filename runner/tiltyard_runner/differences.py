@@ -60,7 +60,7 @@ def difference(meter: RunMeter, result: AgentResult, around: Circumstances) -> D
     if reported is None:
         early = around.forced or (result.usage is not None and not result.complete)
         code: CauseCode = "ended_early" if early else "no_usage_printed"
-        return Difference(usd=usd, causes=(Cause(code=code),))
+        return Difference(usd=usd, causes=_ranked([Cause(code=code), *_lacking(calls, around)]))
     tokens = _less(_metered(meter), reported)
     causes, explained = _causes(tokens, meter, result, calls, around)
     money = _money(usd, tokens, meter, calls)
@@ -92,17 +92,19 @@ def _causes(
         if exact := _adds_up(tokens, groups) or _the_last(tokens, calls, around, result):
             return _ranked(exact), True
         known = [group.cause() for group in groups if group.tokens]
-        return (*_ranked(known), *_lacking(meter), Cause(code="unexplained")), False
+        told = {cause.code for cause in known}
+        lacking = [cause for cause in _lacking(calls, around) if cause.code not in told]
+        return (*_ranked([*known, *lacking]), Cause(code="unexplained")), False
     beside = () if around.sealed else (Cause(code="beside_the_meter"),)
-    return (*_lacking(meter), *beside) or (Cause(code="unexplained"),), False
+    return (*_ranked(_lacking(calls, around)), *beside) or (Cause(code="unexplained"),), False
 
 
 def _groups(calls: Sequence[Call], around: Circumstances) -> Iterator[_Group]:
-    left: CauseCode = "ended_early" if around.forced else "agent_left"
-    of_outcome: dict[str, CauseCode] = {"cut": "cut_stream", "hung_up": left, "error": "failed_calls"}
-    for outcome, code in of_outcome.items():
-        if found := tuple(call for call in calls if call.outcome == outcome):
-            yield _Group(code, found)
+    broken: dict[CauseCode, list[Call]] = {}
+    for call in calls:
+        if (code := _broken_off(call, around)) is not None:
+            broken.setdefault(code, []).append(call)
+    yield from (_Group(code, tuple(group)) for code, group in broken.items())
     whole = [call for call in calls if call.outcome == "ok"]
     with_tools = any(call.tools for call in whole)
     main = around.model or next((call.role for call in whole if call.tools), None)
@@ -137,8 +139,18 @@ def _the_last(
     return []
 
 
-def _lacking(meter: RunMeter) -> tuple[Cause, ...]:
-    return (Cause(code="incomplete_meter", calls=meter.incomplete),) if meter.incomplete else ()
+def _lacking(calls: Sequence[Call], around: Circumstances) -> Iterator[Cause]:
+    """Calls that may have been billed and whose usage the meter does not fully know."""
+    for call in calls:
+        if call.outcome != "error" and (call.usage is None or call.usage.total is None):
+            yield Cause(code=_broken_off(call, around) or "incomplete_meter", calls=1)
+
+
+def _broken_off(call: Call, around: Circumstances) -> CauseCode | None:
+    """Why a call has no whole answer; None where it has one."""
+    left: CauseCode = "ended_early" if around.forced else "agent_left"
+    reasons: dict[str, CauseCode] = {"cut": "cut_stream", "hung_up": left, "error": "failed_calls"}
+    return reasons.get(call.outcome)
 
 
 def _money(
@@ -155,13 +167,17 @@ def _ranked(causes: Iterable[Cause]) -> tuple[Cause, ...]:
     """One for each code, the weightiest first."""
     merged: dict[CauseCode, Cause] = {}
     for each in causes:
-        known = merged.get(each.code, Cause(code=each.code, calls=0, tokens=0))
+        known = merged.get(each.code, Cause(code=each.code))
         merged[each.code] = Cause(
             code=each.code,
-            calls=(known.calls or 0) + (each.calls or 0),
-            tokens=(known.tokens or 0) + (each.tokens or 0),
+            calls=_sum(known.calls, each.calls),
+            tokens=_sum(known.tokens, each.tokens),
         )
     return tuple(sorted(merged.values(), key=lambda cause: -(cause.tokens or 0)))
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    return right if left is None else left if right is None else left + right
 
 
 def _tokens(call: Call) -> int:

@@ -72,6 +72,31 @@ def test_every_token_of_the_script_is_metered_and_no_other(demo: Any) -> None:
         assert sum(call["usage"]["input"] for call in calls) == record["metered"]["usage"]["input"]
 
 
+def test_both_accounts_agree_and_the_prices_are_named(demo: Any) -> None:
+    """As the real CLIs print their usage: nothing is left out, and nothing counted in another bucket."""
+    (table,) = demo.receipt()["prices"]
+    for key, record in demo.records().items():
+        assert record["versions"]["prices"] == table, key
+        assert record["difference"] is None, key
+
+
+def test_every_run_called_the_model_that_it_should(demo: Any) -> None:
+    done = demo("fidelity", "trial-results")
+
+    assert done.code == 0, done.out
+    assert "plain: 8 of 8 completed runs called the worker." in done.out
+
+
+def test_the_demo_tells_what_it_would_cost_again(demo: Any) -> None:
+    script = ("--model-script", "model-script.yaml")
+    more = ("--reps", "5", "--estimate", "--json")
+    found = json.loads(demo("run", "trial.yaml", *script, *more, DOCKER_HOST="unix:///nowhere.sock").out)
+
+    assert (found["runs"], found["done"], found["earlier_runs"]) == (24, 16, 16)
+    assert found["tokens"]["low"] <= found["tokens"]["mean"] <= found["tokens"]["high"]
+    assert found["unknown_usd_runs"] == 0
+
+
 def test_use_of_the_map_is_told(demo: Any) -> None:
     used = {(record["arm"], record["used_tool"]) for record in demo.records().values()}
 

@@ -119,6 +119,27 @@ def test_usage_that_the_provider_did_not_tell() -> None:
     assert found.tokens == -200
 
 
+@pytest.mark.parametrize(
+    ("outcome", "forced", "code"),
+    [("cut", False, "cut_stream"), ("hung_up", False, "agent_left"), ("hung_up", True, "ended_early")],
+)
+def test_calls_that_broke_off_without_usage(outcome: str, forced: bool, code: str) -> None:
+    """claude estimates the output of such a call; the meter knows the input alone, or nothing."""
+    broken = [call(2, None, outcome=outcome), call(3, None, outcome=outcome, usage=Usage(input=700))]
+    found = compare([call(1), *broken], told(824, complete=False), forced=forced)
+
+    assert codes(found) == [(code, 2, None)]
+    assert found is not None
+    assert (found.tokens, found.explained) == (-24, False)
+
+
+def test_an_agent_that_printed_nothing_after_cut_streams() -> None:
+    """codex tells no usage of a turn that failed."""
+    found = compare([call(1), call(2, None, outcome="cut")], AgentResult(complete=True))
+
+    assert codes(found) == [("no_usage_printed", None, None), ("cut_stream", 1, None)]
+
+
 @pytest.mark.parametrize(("sealed", "code"), [(True, "unexplained"), (False, "beside_the_meter")])
 def test_an_agent_that_reports_more_than_was_metered(sealed: bool, code: str) -> None:
     assert codes(compare([call(1)], same(300), sealed=sealed)) == [(code, None, None)]
