@@ -5,7 +5,7 @@ from math import exp, inf, isnan, nan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as oracle
 
@@ -170,6 +170,7 @@ def test_totals_by_the_delta_method() -> None:
 
 
 @given(cells)
+@settings(max_examples=40)
 def test_swapping_arms_inverts(pairs: list[tuple[list[float], list[float]]]) -> None:
     """Every ratio over questions, but for the source's, is symmetric in the choice of the baseline."""
     arm, base = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
@@ -189,6 +190,7 @@ def test_swapping_arms_inverts(pairs: list[tuple[list[float], list[float]]]) -> 
 
 
 @given(st.sampled_from(METHODS), costs, costs, st.floats(0.01, 100))
+@settings(max_examples=60)
 def test_the_unit_does_not_matter(method: str, arm: list[float], base: list[float], unit: float) -> None:
     """Tokens or thousands of tokens: ratio and bounds are the same; an interval is never of zero width."""
     plain = stats.cost_ratio(arm, base, method=method)
@@ -201,6 +203,7 @@ def test_the_unit_does_not_matter(method: str, arm: list[float], base: list[floa
 
 
 @given(st.sampled_from(METHODS), costs, costs)
+@settings(max_examples=60)
 def test_more_confidence_is_never_narrower(method: str, arm: list[float], base: list[float]) -> None:
     """Bounds move outwards as the confidence grows."""
     few, many = (stats.cost_ratio(arm, base, method=method, confidence=c) for c in (0.8, 0.95))

@@ -4,7 +4,7 @@ from math import inf, isnan, nan
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats as oracle
 
@@ -104,6 +104,8 @@ def test_no_other_allocation_is_sharper(cells: list[tuple[float, float]], other:
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.1, 10)), min_size=1, max_size=6), st.floats(1, 2000))
+@example([(5e-324, 1.25)], 3.0)
+@example([(5e-324, 1.25), (1.0, 1.0)], 30.0)
 def test_whole_runs_keep_the_budget(cells: list[tuple[float, float]], budget: float) -> None:
     """Every cell keeps two runs; what is over goes on as long as one more run fits."""
     sd, cost = zip(*cells, strict=True)
@@ -116,7 +118,7 @@ def test_whole_runs_keep_the_budget(cells: list[tuple[float, float]], budget: fl
         assert plan.cost > budget
     else:
         assert plan.cost <= budget * (1 + 1e-9)
-        spread = [price for deviation, price in cells if deviation > 0] or list(cost)
+        spread = [price for deviation, price in cells if deviation > 1e-12 * max(sd)] or list(cost)
         assert budget - plan.cost < min(spread) * (1 + 1e-9) + 1e-6 * budget
 
 

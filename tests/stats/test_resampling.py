@@ -6,7 +6,7 @@ from math import comb, isnan
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as oracle
 
@@ -77,6 +77,7 @@ def test_drawn_means_against_scipy() -> None:
 
 
 @given(values)
+@settings(max_examples=50)
 def test_means_stay_among_the_data(data: list[float]) -> None:
     """No bound lies beyond the extremes; the order of the data does not matter; width is never zero."""
     result = stats.bootstrap_mean(data)
