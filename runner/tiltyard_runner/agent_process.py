@@ -1,5 +1,6 @@
 """Runs the agent's command in its container, watches the limits, and ends it for certain."""
 
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -7,16 +8,20 @@ from pathlib import Path
 from typing import Protocol
 
 import docker.errors
+import requests
 
 from tiltyard_runner.container import AGENT_UID, Container, State
+from tiltyard_runner.disk_watch import DiskWatch
+from tiltyard_runner.errors import InfraError
 from tiltyard_runner.job import Job, Place
 from tiltyard_runner.output import Drain, OutputFiles
 
 _GRACE = 5.0
+_STREAM_SECONDS = 60.0
+"""How long what was printed before the end may take to arrive, on a machine that is busy."""
 _TICK = 0.25
 _POLL_FIRST = 0.005
 _ASK_INTERVAL = 1.0
-_DISK_INTERVAL = 1.0
 _LINGER = 1.0
 """Seconds that a child which holds the output open may still add to it after the agent has ended."""
 
@@ -31,9 +36,11 @@ class AgentEnd:
     cancelled: bool = False
     oom_killed: bool = False
     disk_bytes: int | None = None
-    """Size of the writable layer when it had passed the disk limit."""
+    """Size of the writable layer when it had passed the disk limit; `UNMEASURED` when it has none."""
     dropped: int = 0
     """Bytes of output beyond the limit."""
+    flooded: bool = False
+    """What the run sent broke its way to the meter."""
     broken: str | None = None
     """What went wrong with the engine or the container, which is not the agent's doing."""
 
@@ -93,9 +100,10 @@ class Watch:
         self._job = job
         self._place = place
         self._container = container
-        self._disk_checked = time.monotonic()
+        self._disk = DiskWatch(container, job.bounds.disk)
         self._timed_out = self._cancelled = False
         self._disk_bytes: int | None = None
+        self._interrupting: threading.Thread | None = None
 
     def run(self, process: Process, files: OutputFiles) -> AgentEnd:
         """Start the process and see it through; nothing of it runs afterwards."""
@@ -103,11 +111,14 @@ class Watch:
         drain = process.begin()
         self._wait(process, drain, deadline=began + self._job.timeout)
         seconds = time.monotonic() - began
-        code = process.exit_code()
+        # While an interrupt hangs, so would every question about its container, and with it the kill.
+        code = None if self._hangs() else process.exit_code()
         self._container.end()
         state = self._container.state()
-        self._check_disk()
-        if not drain.wait(_GRACE):
+        if self._disk_bytes is None:
+            # Asked at the end too, however short the run.
+            self._disk_bytes = self._disk.final()
+        if not drain.wait(_STREAM_SECONDS):
             return AgentEnd(exit_code=code, seconds=seconds, broken="the output stream did not end")
         return self._end(code, state, seconds, files, drain.error)
 
@@ -128,7 +139,8 @@ class Watch:
                 self._timed_out = True
                 self._interrupt(drain)
                 return
-            if time.monotonic() - self._disk_checked > _DISK_INTERVAL and self._check_disk():
+            self._disk_bytes = self._disk.passed()
+            if self._disk_bytes is not None:
                 return
             if silent:
                 time.sleep(pause)
@@ -137,25 +149,28 @@ class Watch:
     def _interrupt(self, drain: Drain) -> None:
         # Some CLIs print their usage when they get SIGINT; they have a short grace for it. All processes get
         # it, as at a terminal: the engine's own signal would reach but the shell around the CLI.
-        # There is no room for one more process where an agent used up its pids: it is killed next anyway.
-        with suppress(docker.errors.APIError):
-            self._container.run(["sh", "-c", "kill -INT -1"], user=AGENT_UID).output()
+        # An agent can stop that very process, and the engine would wait for it: nobody here does.
+        self._interrupting = threading.Thread(target=self._signal, daemon=True, name="interrupt")
+        self._interrupting.start()
         drain.wait(_GRACE)
 
-    def _check_disk(self) -> bool:
-        """Whether more was written than the run may; asked at the end too, however short the run."""
-        self._disk_checked = time.monotonic()
-        size = self._container.layer_bytes()
-        if size is None or size < self._job.bounds.disk:
+    def _hangs(self) -> bool:
+        if self._interrupting is None:
             return False
-        self._disk_bytes = size
-        return True
+        self._interrupting.join(_GRACE)
+        return self._interrupting.is_alive()
+
+    def _signal(self) -> None:
+        # There is no room for one more process where an agent used up its pids: it is killed next anyway.
+        with suppress(docker.errors.DockerException, requests.RequestException, InfraError):
+            self._container.run(["sh", "-c", "kill -INT -1"], user=AGENT_UID).output()
 
     def _end(
         self, code: int | None, state: State, seconds: float, files: OutputFiles, error: Exception | None
     ) -> AgentEnd:
         broken = state.error or (f"the engine's output stream broke: {error}" if error else "")
-        if not broken and not self._place.slot.alive():
+        flooded = not broken and self._place.slot.overwhelmed()
+        if not broken and not flooded and not self._place.slot.alive():
             broken = "the slot's way to the meter broke during the run"
         return AgentEnd(
             exit_code=code,
@@ -166,6 +181,7 @@ class Watch:
             disk_bytes=self._disk_bytes,
             dropped=files.dropped,
             broken=broken or None,
+            flooded=flooded,
         )
 
 

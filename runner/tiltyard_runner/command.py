@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltyard_runner.container import Container, Exec
+from tiltyard_runner.disk_watch import DiskWatch
 from tiltyard_runner.errors import InfraError
 from tiltyard_runner.output import Drain, OutputFiles
 
 _TICK = 0.25
-_DISK_INTERVAL = 1.0
 _POLL_FIRST = 0.005
 _LINGER = 1.0
 """Seconds that a child which holds the output open may still add to it after the command has ended."""
@@ -40,7 +40,7 @@ class CommandEnd:
     stopped: bool = False
     """The user stopped everything."""
     disk_bytes: int | None = None
-    """Size of the writable layer when it had passed the limit."""
+    """Size of the writable layer when it had passed the limit; `UNMEASURED` when it has none."""
 
 
 def run_command(container: Container, plan: CommandPlan, *, log: Path, stop: threading.Event) -> CommandEnd:
@@ -60,10 +60,10 @@ def run_command(container: Container, plan: CommandPlan, *, log: Path, stop: thr
 
 class _Watch:
     def __init__(self, container: Container, plan: CommandPlan, stop: threading.Event) -> None:
-        self._container = container
+        self._disk = DiskWatch(container, plan.disk)
         self._plan = plan
         self._stop = stop
-        self._began = self._disk_checked = time.monotonic()
+        self._began = time.monotonic()
 
     def until_end(self, process: Exec, drain: Drain) -> CommandEnd:
         pause = _POLL_FIRST
@@ -86,12 +86,8 @@ class _Watch:
             return CommandEnd(None, self._elapsed(), stopped=True)
         if self._elapsed() > self._plan.timeout:
             return CommandEnd(None, self._elapsed(), timed_out=True)
-        if time.monotonic() - self._disk_checked > _DISK_INTERVAL:
-            self._disk_checked = time.monotonic()
-            size = self._container.layer_bytes() or 0
-            if size > self._plan.disk:
-                return CommandEnd(None, self._elapsed(), disk_bytes=size)
-        return None
+        size = self._disk.passed()
+        return None if size is None else CommandEnd(None, self._elapsed(), disk_bytes=size)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._began

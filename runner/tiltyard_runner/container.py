@@ -23,7 +23,8 @@ ROOT_UID = 0
 HOME = "/home/agent"
 WORKSPACE = "/workspace"
 _STDERR = 2
-_END_SECONDS = 30
+_END_SECONDS = 120
+"""A kill waits for what a process has the kernel write at that moment."""
 _CODE_SECONDS = 10.0
 _POLL_FIRST, _POLL_LAST = 0.005, 0.25
 

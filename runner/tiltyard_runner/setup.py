@@ -7,6 +7,7 @@ from pathlib import Path
 from tiltyard_runner.command import CommandEnd, CommandPlan, run_command
 from tiltyard_runner.container import Container
 from tiltyard_runner.cutting import AROUND, ending
+from tiltyard_runner.disk_watch import written
 from tiltyard_runner.errors import SetupError
 from tiltyard_runner.job import Job
 from tiltyard_runner.masking import Masking
@@ -49,5 +50,5 @@ def _how(end: CommandEnd, timeout: float) -> str:
     if end.timed_out:
         return f"did not end within {timeout:g} s"
     if end.disk_bytes is not None:
-        return f"passed the disk limit: {end.disk_bytes} bytes were written"
+        return f"passed the disk limit: it had written {written(end.disk_bytes)}"
     return f"ended with exit code {end.exit_code}"

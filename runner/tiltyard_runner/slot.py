@@ -18,7 +18,9 @@ GATEWAY_PORT = 8484
 GATEWAY_URL = f"http://127.0.0.1:{GATEWAY_PORT}"
 _SOCKET_FOLDER = "/run/tiltyard"
 _NOBODY = 65_534
-_BOUNDS = Bounds(cpus=1, memory=32 << 20, pids=16, disk=1 << 20)
+# It uses 17 MiB itself; what the kernel holds for 512 sockets that nobody reads is counted as its own too.
+_BOUNDS = Bounds(cpus=1, memory=512 << 20, pids=16, disk=1 << 20)
+_ENDED_FROM_OUTSIDE = frozenset({0, 128 + 9, 128 + 15})
 
 
 class Slot:
@@ -90,3 +92,13 @@ class Slot:
             return self._forwarder is not None and self._forwarder.state().running
         except docker.errors.NotFound:
             return False
+
+    def overwhelmed(self) -> bool:
+        """Whether the forwarder broke by itself, which only what a run sends through it can bring about."""
+        try:
+            state = None if self._forwarder is None else self._forwarder.state()
+        except docker.errors.NotFound:
+            return False
+        if state is None or state.running:
+            return False
+        return state.oom_killed or state.exit_code not in _ENDED_FROM_OUTSIDE

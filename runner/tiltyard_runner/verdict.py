@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentResult
+from tiltyard_runner.disk_watch import written
 from tiltyard_runner.grading.grade import Grade
 from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_specs.outcomes import Outcome
@@ -64,7 +65,7 @@ def _void(facts: Facts) -> tuple[Outcome, str] | None:
 def _ended_by_force(facts: Facts) -> tuple[Outcome, str] | None:
     end, error = facts.end, facts.result.error
     if end.disk_bytes is not None:
-        return Outcome.LIMIT, f"disk limit: the run had written {end.disk_bytes} bytes"
+        return Outcome.LIMIT, f"disk limit: the run had written {written(end.disk_bytes)}"
     if facts.meter.stopped_by is not None:
         return Outcome.LIMIT, f"the run's own limit of {facts.meter.stopped_by} was reached"
     if facts.grade.overrun is not None:
@@ -77,6 +78,8 @@ def _ended_by_force(facts: Facts) -> tuple[Outcome, str] | None:
 
 
 def _ended_by_kernel(end: AgentEnd) -> tuple[Outcome, str] | None:
+    if end.flooded:
+        return Outcome.LIMIT, "connections: the run flooded its way to the meter until that broke"
     if end.oom_killed and end.exit_code:
         return Outcome.LIMIT, "memory limit: the kernel ended a process of the run"
     if end.exit_code == _FILE_TOO_BIG:
@@ -96,6 +99,8 @@ def _not_compared(facts: Facts) -> tuple[Outcome, str] | None:
 
 
 def _graded(facts: Facts) -> tuple[Outcome, str | None]:
+    if facts.grade.unusable is not None:
+        return Outcome.NO_ANSWER, facts.grade.unusable
     error = facts.result.error
     if error is not None and error.kind != "no_answer":
         return Outcome.NO_ANSWER, f"{error.kind}: {error.message}"

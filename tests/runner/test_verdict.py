@@ -65,6 +65,11 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
     (_end(timed_out=True, seconds=60.4), Outcome.TIMEOUT, "ended after 60 s"),
     ({"result": _error("limit")}, Outcome.LIMIT, "said why"),
     (
+        _end(flooded=True),
+        Outcome.LIMIT,
+        "connections: the run flooded its way to the meter until that broke",
+    ),
+    (
         _end(oom_killed=True, exit_code=137),
         Outcome.LIMIT,
         "memory limit: the kernel ended a process of the run",
@@ -86,6 +91,7 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
         Outcome.NO_ANSWER,
         "the agent ended with exit code 1",
     ),
+    ({"grade": Grade(unusable="odd")}, Outcome.NO_ANSWER, "odd"),
     ({"grade": Grade(verify=_verify(1))}, Outcome.FAILED, "verify ended with exit code 1"),
     ({"grade": Grade(verify=_verify(None, timed_out=True))}, Outcome.FAILED, "verify did not end in time"),
     ({"grade": Grade(verify=_verify(None))}, Outcome.FAILED, "verify was ended at the disk limit"),
@@ -104,7 +110,7 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
     ),
     ({}, Outcome.PASSED, None),
 ]
-DECIDING = RULES[:14]
+DECIDING = RULES[:15]
 """One case for each rule that ends the search, in the order in which they must be asked."""
 
 

@@ -1,18 +1,35 @@
 """Carries the agent's working tree into a pristine container as one tar stream, made harmless on the way.
 
 Nothing is unpacked on the host. Ownership, modes and times are set anew; any `.git` stays behind, and so does
-what git cannot hold: device files, fifos, sockets. Nothing can be written through a symbolic link.
+what git cannot hold: device files, fifos, sockets. Nothing can be written through a symbolic link. Whatever
+the tree holds, memory here stays bounded.
 """
 
 import io
+import os
 import tarfile
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 _BLOCK = tarfile.BLOCKSIZE
 _COPY = 1 << 20
+_CHUNK = 1 << 18
+_NAMED = 10
 _END = 2 * _BLOCK
 """An archive ends with this many zero bytes at least."""
+
+
+MAX_ENTRIES = 1_000_000
+MAX_NAME_BYTES = 64 << 20
+"""Of all paths together: they end in memory and in the record."""
+MAX_PATH = 3900
+"""Bytes of one path: a longer one could not be unpacked in another place, and it is said of it."""
+_NEAR_PATH = 3300
+"""In a longer folder the engine itself may have left things out: it opens no path beyond 4095 bytes."""
+
+
+class TooMuchError(Exception):
+    """The tree holds more than is carried."""
 
 
 class ChunkReader(io.RawIOBase):
@@ -62,45 +79,84 @@ class TreeArchive:
         )
         self._folder = folder
         self._uid = uid
-        self._links: set[str] = set()
-        self._kept: set[str] = set()
+        self._kept: set[int] = set()
+        """Hashes of the paths that were carried; the paths themselves could take a gigabyte."""
+        self._folders: set[int] = set()
+        self._name_bytes = 0
+        self.entries = 0
         self.left_out: list[str] = []
-        """Paths of what cannot be carried."""
+        """The first paths of what cannot be carried."""
+        self.left_out_count = 0
+        self.deep = False
+        """Whether a path is so long that the engine may have left out what lies beneath it."""
 
     def chunks(self) -> Iterator[bytes]:
-        """The new tar stream."""
+        """The new tar stream.
+
+        Raises:
+            TooMuchError: There are more paths than are carried.
+            tarfile.TarError: The engine's archive breaks off.
+        """
+        pieces: list[bytes] = []
+        size = 0
+        # Each chunk is a message to the engine: a header or a small file alone would be many.
+        for piece in self._pieces():
+            pieces.append(piece)
+            size += len(piece)
+            if size >= _CHUNK:
+                yield b"".join(pieces)
+                pieces, size = [], 0
+        yield b"".join(pieces)
+
+    def _pieces(self) -> Iterator[bytes]:
         for parent in reversed(PurePosixPath(self._folder).parents[:-1]):
             yield self._folder_header(str(parent))
-        for member in self._reader:
+        while (member := self._reader.next()) is not None:
+            # It remembers every member otherwise.
+            self._reader.members = []  # type: ignore[attr-defined]  # the stubs do not know it
             name = _inner(member.name)
+            self._count(name)
             if self._passes(member, name):
-                self._kept.add(name)
+                (self._folders if member.isdir() else self._kept).add(hash(name))
                 yield self._header(member, name)
                 if member.isreg():
                     yield from self._content(member)
         self._source.check_whole()
         yield bytes(_END)
 
+    def _count(self, name: str) -> None:
+        size = len(os.fsencode(name))
+        self.entries += 1
+        self._name_bytes += size
+        self.deep = self.deep or size > _NEAR_PATH
+        if self.entries > MAX_ENTRIES or self._name_bytes > MAX_NAME_BYTES:
+            raise TooMuchError(
+                f"the tree has more than {MAX_ENTRIES} paths, or their names take more than "
+                f"{MAX_NAME_BYTES >> 20} MiB"
+            )
+
     def _passes(self, member: tarfile.TarInfo, name: str) -> bool:
-        path = PurePosixPath(name)
+        folder, _, last = name.rpartition("/")
         # Git refuses every spelling of `.git`, and a whole tree with it.
-        if any(part.casefold() == ".git" for part in path.parts):
+        if last.casefold() == ".git":
             return False
-        if any(str(parent) in self._links for parent in path.parents):
+        # What lies in something that was not carried as a folder, a link for instance, stays behind with it.
+        if name and hash(folder) not in self._folders:
             return False
-        if not self._can_be_held(member, path):
-            self.left_out.append(name)
+        if not self._can_be_held(member, name, last):
+            self.left_out_count += 1
+            self.left_out += [name] if len(self.left_out) < _NAMED else []
             return False
-        if member.issym():
-            self._links.add(name)
         return True
 
-    def _can_be_held(self, member: tarfile.TarInfo, path: PurePosixPath) -> bool:
+    def _can_be_held(self, member: tarfile.TarInfo, name: str, last: str) -> bool:
+        if len(os.fsencode(name)) > MAX_PATH:
+            return False
         if member.issym():
-            return path.name.casefold() != ".gitmodules"
+            return last.casefold() != ".gitmodules"
         if member.islnk():
             # The content came with the first name of the file, which may have stayed behind.
-            return _inner(member.linkname) in self._kept
+            return hash(_inner(member.linkname)) in self._kept
         return member.isreg() or member.isdir()
 
     def _header(self, member: tarfile.TarInfo, name: str) -> bytes:

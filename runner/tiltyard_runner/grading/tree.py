@@ -8,6 +8,7 @@ What counts as ignored is what the pristine tree's own rules say: nothing that t
 .gitignore or .gitattributes changes what is seen of its work.
 """
 
+import filecmp
 import json
 import os
 import shutil
@@ -77,7 +78,9 @@ class Git:
     def to_file(self, path: Path, *args: str) -> None:
         """Run one command with its output in a file."""
         with path.open("wb") as file:
-            subprocess.run(self._argv(args), env=self._env(None), cwd="/", stdout=file, check=True)
+            result = subprocess.run(self._argv(args), env=self._env(None), cwd="/", stdout=file, check=False)
+        if result.returncode:
+            raise SystemExit(f"git {args[0]} failed with exit code {result.returncode}")
 
     def _argv(self, args: Iterable[str]) -> list[str]:
         return ["git", *(part for setting in SETTINGS for part in ("-c", setting)), *args]
@@ -180,7 +183,20 @@ def compare(work: Path) -> dict[str, object]:
     git.to_file(work / "patch.diff", "diff-tree", "-r", "-p", "--binary", "--full-index", *diff)
     touched = names(git("diff-tree", "-r", "-z", "--name-only", *diff))
     (work / "trees").write_text(f"{base} {new}")
-    return {"touched": sorted(touched), "ignored": sorted(after - before)}
+    altered = {name for name in before if not is_same(Path(WORKSPACE, name), work / "new" / name)}
+    return {"touched": sorted(touched), "ignored": sorted(after - before | altered)}
+
+
+def is_same(one: Path, other: Path) -> bool:
+    """Whether two files are alike: what ignore rules keep out of the patch may be protected all the same."""
+    if one.is_symlink() or other.is_symlink():
+        return one.is_symlink() and other.is_symlink() and one.readlink() == other.readlink()
+    if not os.access(one, os.R_OK):
+        return other.exists()
+    try:
+        return filecmp.cmp(one, other, shallow=False)
+    except OSError:
+        return False
 
 
 def adopt(work: Path, hidden: list[str]) -> dict[str, object]:

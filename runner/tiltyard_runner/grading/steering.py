@@ -1,0 +1,52 @@
+"""Files of a tree that decide how its tests run, so that whoever reads a record knows where to look.
+
+To change one is ordinary work in many tasks, so it is told and not punished: `protect` makes it tampering.
+"""
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+_NAMES = frozenset(
+    [
+        "conftest.py",
+        "pytest.ini",
+        ".pytest.ini",
+        "tox.ini",
+        "setup.cfg",
+        "pyproject.toml",
+        "noxfile.py",
+        ".coveragerc",
+        "sitecustomize.py",
+        "usercustomize.py",
+        "package.json",
+        ".mocharc.js",
+        ".mocharc.json",
+        ".mocharc.yml",
+        ".npmrc",
+        ".babelrc",
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "justfile",
+        "CMakeLists.txt",
+        "build.rs",
+        ".cargo",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        "Rakefile",
+        ".rspec",
+        "phpunit.xml",
+        "phpunit.xml.dist",
+    ]
+)
+_STEMS = ("jest.config", "vitest.config", "vite.config", "playwright.config", "karma.conf")
+
+
+def steering_files(names: Iterable[str]) -> list[str]:
+    """Those of the paths that can steer a test runner."""
+    return sorted(name for name in names if _steers(PurePosixPath(name)))
+
+
+def _steers(path: PurePosixPath) -> bool:
+    return path.name in _NAMES or path.suffix == ".pth" or path.name.startswith(_STEMS)
