@@ -94,7 +94,9 @@ def _causes(
         known = [group.cause() for group in groups if group.tokens]
         told = {cause.code for cause in known}
         lacking = [cause for cause in _lacking(calls, around) if cause.code not in told]
-        return (*_ranked([*known, *lacking]), Cause(code="unexplained")), False
+        # Where the metered sum is a lower bound, nothing could account for every token.
+        rest = () if lacking or meter.incomplete else (Cause(code="unexplained"),)
+        return (*_ranked([*known, *lacking]), *rest), False
     beside = () if around.sealed else (Cause(code="beside_the_meter"),)
     return (*_ranked(_lacking(calls, around)), *beside) or (Cause(code="unexplained"),), False
 

@@ -24,7 +24,7 @@ CauseCode = Literal[
 MEANINGS: dict[CauseCode, str] = {
     "no_usage_printed": "the agent printed no usage",
     "ended_early": "the run was ended before the agent had told all",
-    "cut_stream": "the provider broke answers off, which agents leave out",
+    "cut_stream": "the provider broke answers off, which agents do not count whole",
     "agent_left": "the agent hung up before answers were whole",
     "failed_calls": "calls that failed were billed",
     "side_calls": "calls beside the main loop, such as titles and helpers' calls",

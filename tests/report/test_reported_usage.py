@@ -42,7 +42,7 @@ def test_both_sums_stand_side_by_side_with_the_reasons(make: ModuleType) -> None
 
     assert "| codex | 3 of 4 |     250k |    300k | +50.0k (+16.7%) |" in section
     assert section.strip().splitlines()[-3:] == [
-        "- codex, 1 run: the provider broke answers off, which agents leave out, 30.0k tokens.",
+        "- codex, 1 run: the provider broke answers off, which agents do not count whole, 30.0k tokens.",
         "- codex, 2 runs: calls beside the main loop, such as titles and helpers' calls, 20.0k tokens.",
         "- codex, 1 run: the agent printed no usage.",
     ]

@@ -133,6 +133,16 @@ def test_calls_that_broke_off_without_usage(outcome: str, forced: bool, code: st
     assert (found.tokens, found.explained) == (-24, False)
 
 
+def test_a_lower_bound_needs_no_further_reason() -> None:
+    """One cut call is left out by the agent, and nobody knows the output of any of them."""
+    broken = [call(index, outcome="cut", usage=Usage(input=700)) for index in (2, 3)]
+    found = compare([call(1), *broken], told(816))
+
+    assert found is not None
+    assert (found.tokens, found.explained) == (684, False)
+    assert codes(found) == [("cut_stream", 2, 1400)]
+
+
 def test_an_agent_that_printed_nothing_after_cut_streams() -> None:
     """codex tells no usage of a turn that failed."""
     found = compare([call(1), call(2, None, outcome="cut")], AgentResult(complete=True))
