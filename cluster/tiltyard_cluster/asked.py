@@ -18,7 +18,7 @@ def asked_for(trial: Trial, resolved: Resolved, earlier: TrialReceipt | None) ->
         resolved: Its plan and repos.
         earlier: The receipt of the start before.
     """
-    if earlier is None or not set(earlier.order) - _ids(resolved.plan):
+    if resolved.planned or earlier is None or not set(earlier.order) - _ids(resolved.plan):
         return resolved.plan
     commits = (
         {repo.name: _UNRESOLVED for repo in trial.whole.repos}

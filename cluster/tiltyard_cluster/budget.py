@@ -1,9 +1,12 @@
 """What a trial spends, and its budget: the meter keeps it call by call; nothing begins once it is spent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tiltyard_cluster.sharding import from_file, part_of
 from tiltyard_runner.verdict import BUDGET_SPENT
-from tiltyard_specs import Budget
+from tiltyard_specs import Budget, Trial
+from tiltyard_specs.plan_file import PlanFile
+from tiltyard_specs.receipt import ShardName
 from tiltyard_specs.record import RunRecord
 
 
@@ -79,3 +82,19 @@ class Spending:
         if over:
             return spent
         return f"{spent}, and what is left does not cover the next call" if self._refused else None
+
+
+def budget_of_part(trial: Trial, plan: PlanFile | None, shard: ShardName | None) -> Trial:
+    """The trial with the part of its budget that a shard may spend: machines that share nothing share none.
+
+    It is the share of runs, so that all shards together stay within the budget.
+    """
+    budget = trial.spec.budget
+    if budget is None or plan is None or shard is None:
+        return trial
+    share = len(part_of(from_file(plan), shard).runs) / max(1, len(plan.runs.run_id))
+    own = Budget.model_construct(
+        usd=None if budget.usd is None else budget.usd * share,
+        tokens=None if budget.tokens is None else max(1, int(budget.tokens * share)),
+    )
+    return replace(trial, spec=trial.spec.model_copy(update={"budget": own}))

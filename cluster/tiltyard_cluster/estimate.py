@@ -7,7 +7,6 @@ runs that it rests on, and with what limits and budget allow at most. Without a 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from tiltyard_cluster.estimate_basis import LEVELS, Basis, BasisReader, Earlier, Like
 from tiltyard_cluster.estimate_bounds import Bound, bound_of, standing
@@ -15,6 +14,7 @@ from tiltyard_cluster.estimate_model import SCHEMA_VERSION, Estimate, Part, Rang
 from tiltyard_cluster.plan import PlannedRun, calls_model
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.reading import read_result
+from tiltyard_cluster.store import Store
 from tiltyard_specs import AgentVariant, Trial
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.prices import PRICES, price_version
@@ -67,7 +67,7 @@ def estimate_left(
     now: Situation,
     *,
     name: str,
-    prior: Sequence[Path] = (),
+    prior: Sequence[tuple[str, Store]] = (),
 ) -> Estimate:
     """Estimate what is left from the results folder itself and from other ones.
 
@@ -77,17 +77,17 @@ def estimate_left(
         left: The runs to do.
         now: What else bears on it.
         name: What to call the results folder.
-        prior: Other results folders.
+        prior: Names and stores of other results.
 
     Raises:
-        DataError: A folder of `prior` holds no trial.
+        DataError: One of `prior` holds no trial.
     """
     reader = BasisReader(trial.spec.prices, scripted=now.scripted)
     # No record in it is no error here: the trial may be new, or its first start was killed.
     with suppress(DataError):
         reader.result(read_result(publisher.store, name), name, publisher.superseded)
-    for path in prior:
-        reader.folder(path)
+    for source, store in prior:
+        reader.result(read_result(store, source), source)
     return make_estimate(trial, left, reader.basis(), now)
 
 

@@ -7,10 +7,8 @@ that failed, cancelled) broke off at some point and says nothing about a whole r
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from tiltyard_cluster.reading import ReadResult, read_result
-from tiltyard_cluster.store import FolderStore
+from tiltyard_cluster.reading import ReadResult
 from tiltyard_gateway.prices import cost_usd, find_price
 from tiltyard_specs import AgentVariant, PriceRow, RunRecord, Usage
 from tiltyard_specs.prices import PRICES, price_version
@@ -127,14 +125,6 @@ class BasisReader:
         self._left_out = 0
         self._notes: list[str] = []
         self._table = price_version(prices).get(PRICES)
-
-    def folder(self, path: Path) -> None:
-        """Add the runs of a results folder.
-
-        Raises:
-            DataError: There is no trial in it.
-        """
-        self.result(read_result(FolderStore.open(path), str(path)), str(path))
 
     def result(self, result: ReadResult, source: str, more: Sequence[RunRecord] = ()) -> None:
         """Add the runs of a result that has been read, and records that an older spec left there."""

@@ -12,7 +12,8 @@ from pathlib import Path
 from tiltyard_cluster.layout import run_key
 from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.stopper import Stopper
-from tiltyard_cluster.trial import TrialResult, run_trial
+from tiltyard_cluster.trial import run_trial
+from tiltyard_cluster.trial_result import TrialResult
 from tiltyard_cluster.words import one_line
 from tiltyard_specs import Agent, AgentVariant, Arm, ExitCode, Question, RunRecord, Trial
 from tiltyard_specs.errors import InterruptedTrialError
@@ -175,7 +176,7 @@ def _counted(tries: Tries, record: RunRecord, result: TrialResult) -> Tries:
         return replace(tries, lost=tries.lost + 1, loss=tries.loss or f"{record.outcome}: {record.reason}")
     if record.outcome.passed:
         return replace(tries, graded=tries.graded + 1, passed=tries.passed + 1)
-    failure = tries.failure or ": ".join(_why(record, result.out))
+    failure = tries.failure or ": ".join(_why(record, Path(str(result.out))))
     return replace(tries, graded=tries.graded + 1, failure=failure)
 
 

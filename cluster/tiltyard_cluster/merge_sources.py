@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltyard_cluster.compacted import fetch_file
 from tiltyard_cluster.compaction import Share, canonical_line, compact_into
 from tiltyard_cluster.layout import MANIFEST, RUNS, TRIAL, is_record
-from tiltyard_cluster.lines import digest_of, file_sha256
+from tiltyard_cluster.lines import digest_of
 from tiltyard_cluster.sharding import from_file
-from tiltyard_cluster.store import FolderStore, Store
+from tiltyard_cluster.store import Store
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.manifest import Manifest
 from tiltyard_specs.plan_file import PlanFile
@@ -54,7 +55,8 @@ def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow
         return Source(name, scratch, compact_into(scratch, store, share), receipt)
     manifest = Manifest.parse(text, f"{name}/{MANIFEST}")
     _require_plan(name, manifest.plan_id, plan)
-    folder = _fetched(name, store, manifest, scratch)
+    paths = [fetch_file(name, store, manifest, file, scratch) for file in manifest.files]
+    folder = paths[0].parent if paths else scratch
     _check_run_files(name, store, manifest)
     return Source(name, folder, manifest, receipt)
 
@@ -78,21 +80,6 @@ def _share(receipt: TrialReceipt, plan: PlanFile) -> Share:
     wanted = set(receipt.order)
     runs = tuple(run for run in from_file(plan).runs if run.run_id in wanted)
     return Share(plan.plan_id, plan.trial, runs, receipt.shard)
-
-
-def _fetched(name: str, store: Store, manifest: Manifest, scratch: Path) -> Path:
-    """The folder of the compacted files, each checked by its digest."""
-    folder = store.root if isinstance(store, FolderStore) else scratch
-    for file, fact in manifest.files.items():
-        path = folder / file
-        if folder is scratch:
-            with path.open("wb") as writer:
-                writer.writelines(store.stream(file))
-        if not path.exists():
-            raise DataError(f"{name}/{file} is missing, though the manifest names it")
-        if file_sha256(path) != fact.sha256:
-            raise DataError(f"{name}/{file} was altered: it is not the file that the manifest names")
-    return folder
 
 
 def _check_run_files(name: str, store: Store, manifest: Manifest) -> None:

@@ -1,5 +1,6 @@
 """The receipt of a merged result: what the parts say together, and where they differ."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,7 @@ def merge_receipts(receipts: Sequence[TrialReceipt], plan: PlanFile, missing: in
             "seed": plan.seed,
             "order": plan.runs.run_id,
             "runs_expected": len(plan.runs.run_id),
+            "runs_by_arm": dict(sorted(Counter(plan.runs.arm).items())),
             "selection": plan.selection.model_dump(),
             "started_at": min(receipt.started_at for receipt in receipts),
             "missing": missing,

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltyard_cluster.events import Event, Listener
+from tiltyard_specs.plan_file import PlanFile
+from tiltyard_specs.receipt import ShardName
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
@@ -27,6 +29,9 @@ class RunOptions:
         retry_failed: Do runs again that ended without counting: infra, setup_failed, undelivered, unmetered.
         model_script: File that answers model calls instead of a provider: no key, no cost.
         parallel: Runs at once, instead of the spec's.
+        plan: Run what this plan says, at its commits; the trial must be the plan's.
+        shard: Run this part of the plan.
+        s3_endpoint: Address of the S3 service, for results in S3; by default what boto3 finds, else AWS.
         no_budget: Run agents that call paid models though the spec has no budget.
         listen: Called with each `Note`, `Planned`, `RunStarted` and `AttemptEnded`, from any thread.
         environ: Where keys and settings come from; by default the environment of this process.
@@ -36,6 +41,9 @@ class RunOptions:
     model_script: Path | str | None = None
     parallel: int | None = None
     no_budget: bool = False
+    plan: PlanFile | None = None
+    shard: ShardName | None = None
+    s3_endpoint: str | None = None
     listen: Listener = _ignore
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 

@@ -7,7 +7,7 @@ there on a killed driver loses nothing: the next start carries the same steps ou
 from collections.abc import Iterable
 from pathlib import Path
 
-from tiltyard_cluster.layout import ATTEMPT, RECORD, SUPERSEDED, attempt_key, attempt_keys, run_key
+from tiltyard_cluster.layout import ATTEMPT, MANIFEST, RECORD, SUPERSEDED, attempt_key, attempt_keys, run_key
 from tiltyard_cluster.plan import PlannedRun
 from tiltyard_cluster.staging import write_down
 from tiltyard_cluster.store import Store
@@ -41,6 +41,16 @@ class Publisher:
         """Records of an older spec that `done` has met in the place of a run."""
         self.superseded_attempts: list[RunRecord] = []
         """The earlier attempts beside them."""
+        self._open = False
+
+    def open(self) -> None:
+        """Say that the result is under way: its compacted form, if there is one, is out of date from now on.
+
+        Whatever changes the result does so by itself.
+        """
+        if not self._open:
+            self.store.remove(MANIFEST)
+        self._open = True
 
     def done(self, run: PlannedRun) -> RunRecord | None:
         """The run's record, or None when it is not done.
@@ -64,12 +74,14 @@ class Publisher:
         self.superseded.append(record)
         self.superseded_attempts += [each for each in attempts if each.attempt != record.attempt]
         if not self.read_only:
+            self.open()
             self.store.move(place, f"{SUPERSEDED}/{record.run_id}")
 
     def _brought_back(self, run: PlannedRun) -> RunRecord | None:
         earlier = f"{SUPERSEDED}/{run.run_id}"
         record = self._read(earlier)
         if record is not None and not self.read_only:
+            self.open()
             self.store.move(earlier, run_key(run))
         return record
 
@@ -94,6 +106,7 @@ class Publisher:
         """
         text = record.to_json().encode()
         write_down(folder, ATTEMPT, text)
+        self.open()
         place = attempt_key(run_key(run), record.attempt)
         self._take_files(place, folder)
         self.store.put(f"{place}/{ATTEMPT}", text)
@@ -112,6 +125,7 @@ class Publisher:
         place = run_key(run)
         if self.store.get(f"{place}/{RECORD}") is not None:
             raise DataError(f"{place}/{RECORD} exists already: is another tiltyard writing to this folder?")
+        self.open()
         # A start that was killed while it reopened this run may have left files of its earlier attempt.
         self._remove_files(place)
         if folder is not None:
@@ -125,6 +139,7 @@ class Publisher:
             DataError: Somebody else has settled the run meanwhile.
         """
         place, text = run_key(run), record.to_json().encode()
+        self.open()
         if folder is not None:
             self._take_files(place, folder)
         if not self.store.put_if_absent(f"{place}/{RECORD}", text) and (
@@ -134,6 +149,7 @@ class Publisher:
 
     def retire(self, run: PlannedRun, record: RunRecord) -> None:
         """Make a settled run open again: its record becomes an earlier attempt."""
+        self.open()
         place = run_key(run)
         target = attempt_key(place, record.attempt)
         for name in _FILES:

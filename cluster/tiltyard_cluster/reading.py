@@ -4,11 +4,24 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tiltyard_cluster.layout import RUNS, TRIAL, attempt_keys, record_keys
-from tiltyard_cluster.store import Store
+from tiltyard_cluster.compacted import compacted_records, read_manifest
+from tiltyard_cluster.layout import (
+    ATTEMPTS_FILE,
+    RECORDS_FILE,
+    RUNS,
+    TRIAL,
+    attempt_keys,
+    record_keys,
+    run_key,
+)
+from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_specs.errors import DataError
+from tiltyard_specs.manifest import Manifest
 from tiltyard_specs.receipt import TrialReceipt, parse_receipt
 from tiltyard_specs.record import RunRecord, parse_record
+
+_MANY = 5000
+"""Runs of a folder above which its compacted form is read."""
 
 ParsedT = TypeVar("ParsedT")
 
@@ -26,18 +39,51 @@ class ReadResult:
     """One sentence for each file that could not be read."""
     notes: tuple[str, ...] = ()
     """What was left out on purpose: records of runs that the receipt does not list."""
+    merged: bool = False
+    """Whether it was put together from others, where the files of its runs lie."""
 
 
 def read_result(store: Store, name: str) -> ReadResult:
-    """Read a result in any state.
+    """Read a result in any state: its files of runs, or its compacted form where that is all or quicker.
 
     Args:
         store: Where it lies.
         name: What to call it in messages.
 
     Raises:
-        DataError: There is no trial in it.
+        DataError: There is no trial in it, or it is a merged one and was altered.
     """
+    manifest = read_manifest(store, name)
+    if manifest is not None and (manifest.merged or _is_quicker(store, manifest)):
+        try:
+            return _read_compacted(store, name, manifest)
+        except DataError:
+            if manifest.merged:
+                raise
+    return _read_files(store, name)
+
+
+def _is_quicker(store: Store, manifest: Manifest) -> bool:
+    """Whether to trust the manifest, which is there only while nothing is under way."""
+    return not isinstance(store, FolderStore) or manifest.present > _MANY
+
+
+def _read_compacted(store: Store, name: str, manifest: Manifest) -> ReadResult:
+    text = store.get(TRIAL)
+    if text is None:
+        raise DataError(f"{name} holds no trial: there is no {TRIAL} in it")
+    receipt = parse_receipt(text, f"{name}/{TRIAL}")
+    records = tuple(compacted_records(name, store, manifest, RECORDS_FILE))
+    attempts = tuple(_unsettled(compacted_records(name, store, manifest, ATTEMPTS_FILE), records))
+    return ReadResult(receipt, _in_order(records), attempts, merged=manifest.merged)
+
+
+def _in_order(records: tuple[RunRecord, ...]) -> tuple[RunRecord, ...]:
+    """As the files of runs would be listed: by their names."""
+    return tuple(sorted(records, key=run_key))
+
+
+def _read_files(store: Store, name: str) -> ReadResult:
     reader = _Reader(store)
     keys = list(store.list(RUNS))
     receipt = next(reader.read([TRIAL], parse_receipt), None)

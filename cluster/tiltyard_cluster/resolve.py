@@ -6,10 +6,13 @@ from pathlib import Path
 
 from tiltyard_cluster.content import script_digest
 from tiltyard_cluster.options import RunOptions, cache_folder
+from tiltyard_cluster.pinned import require_planned
 from tiltyard_cluster.plan import Plan, PlannedRun, arm_repo, make_plan
 from tiltyard_cluster.publish import Publisher
+from tiltyard_cluster.sharding import part_of
 from tiltyard_images import Checkout, Repos
 from tiltyard_specs import Trial
+from tiltyard_specs.receipt import ShardName
 from tiltyard_specs.record import RunRecord
 
 
@@ -22,6 +25,10 @@ class Resolved:
     """By repo name; None is the empty workspace of questions without a repo."""
     script: str | None = None
     """Digest of the model script, where one answers."""
+    planned: bool = False
+    """Whether a plan file says which runs there are, so that no other start adds to them."""
+    shard: ShardName | None = None
+    """The part of it that `plan` is; None for all of it."""
 
     @property
     def commits(self) -> dict[str, str]:
@@ -30,15 +37,26 @@ class Resolved:
 
 
 def resolve(trial: Trial, options: RunOptions) -> Resolved:
-    """Fetch the repos that the trial uses and lay out its runs."""
+    """Fetch the repos that the trial uses and lay out its runs; those of a plan file at its commits.
+
+    Raises:
+        DataError: The trial is not that of the plan file, or is no longer what it was.
+    """
+    file = options.plan
+    pinned = file.commits if file else {}
     script = script_digest(options.script) if options.script else None
     repos = Repos(cache_folder(options.environ))
     used = {arm_repo(question, arm) for question in trial.spec.questions for arm in trial.spec.arms}
     checkouts: dict[str | None, Checkout | None] = {}
     for name in sorted(used, key=str):
-        checkouts[name] = None if name is None else _checkout(trial, repos, name)
+        checkouts[name] = None if name is None else _checkout(trial, repos, name, pinned.get(name))
     commits = {name: found.commit for name, found in checkouts.items() if name and found}
-    return Resolved(make_plan(trial, commits, script), checkouts, script)
+    plan = make_plan(trial, commits, script)
+    if file is None:
+        return Resolved(plan, checkouts, script)
+    require_planned(plan, file, script)
+    part = part_of(plan, options.shard)
+    return Resolved(part, checkouts, script, planned=True, shard=options.shard if part is not plan else None)
 
 
 def require_repos(trial: Trial, environ: Mapping[str, str]) -> None:
@@ -52,10 +70,10 @@ def require_repos(trial: Trial, environ: Mapping[str, str]) -> None:
         _checkout(trial, repos, repo.name)
 
 
-def _checkout(trial: Trial, repos: Repos, name: str) -> Checkout:
+def _checkout(trial: Trial, repos: Repos, name: str, commit: str | None = None) -> Checkout:
     repo = trial.repo(name)
     source = str((trial.folder / repo.source).resolve()) if repo.is_local else repo.source
-    return repos.checkout(source, repo.ref)
+    return repos.checkout(source, commit or repo.ref)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,43 @@
 """Results in S3-compatible storage: conditional puts, checksums on read, patience in outages."""
 
+import errno
 import hashlib
+import os
 import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tiltyard_cluster.lines import file_sha256
+from tiltyard_cluster.outage import PATIENCE, Outage
+from tiltyard_cluster.packing import PACKED, pack, unpack
+from tiltyard_cluster.s3_client import ABSENT, AGAIN, TAKEN, code_of, is_hopeless, make_client
 from tiltyard_specs.errors import DataError, UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_s3.client import S3Client
 
-PATIENCE = 600.0
-"""Seconds that an outage of the store may last."""
 _CHUNK = 1 << 20
 _LONGEST_PAUSE = 15.0
 _DIGEST = "sha256"
 _RAW = "raw"
 """Names in an object's metadata: the digest of what went in, and `raw` for what lies there compressed."""
-_PACKED = frozenset(
-    {"raw.out", "raw.err", "verify.log", "setup.log", "calls.jsonl", "patch.diff", "prompt.txt"}
-)
-"""Files that are stored compressed: text of any length, which no report reads."""
-_ABSENT = frozenset({"NoSuchKey", "404", "NotFound"})
-_TAKEN = frozenset({"PreconditionFailed", "412"})
-_AGAIN = frozenset(
-    {"ConditionalRequestConflict", "SlowDown", "ServiceUnavailable", "InternalError", "500", "503"}
-)
-
 ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """An object, and what tells whether it has been replaced since."""
+
+    data: bytes
+    tag: str
+    age: float
+    """Seconds since it was written."""
 
 
 class S3Store:
@@ -59,12 +65,11 @@ class S3Store:
         self._bucket = bucket
         self._prefix = f"{prefix}/" if prefix else ""
         self._endpoint = endpoint
-        self._patience = patience
-        self._tell = tell
+        self._outage = Outage(str(self), patience, tell)
         self._made: S3Client | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_made": None, "_tell": None}
+        return self.__dict__ | {"_made": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -99,7 +104,7 @@ class S3Store:
             try:
                 self._put(key, data, IfNoneMatch="*")
             except self._client().exceptions.ClientError as error:
-                if _code(error) not in _TAKEN:
+                if code_of(error) not in TAKEN:
                     raise
                 repeated = tries > 1 or error.response["ResponseMetadata"].get("RetryAttempts", 0)
                 return bool(repeated) and self.get(key) == data
@@ -115,14 +120,10 @@ class S3Store:
         """See `Store`. Large files go up in parts."""
         name = key.rpartition("/")[2]
         with tempfile.TemporaryDirectory(prefix="tiltyard-") as folder:
-            raw = name in _PACKED
-            source = _packed(path, Path(folder, "packed")) if raw else path
-            metadata = {_DIGEST: _file_sha256(path)} | ({_RAW: "zstd"} if raw else {})
-            self._patiently(
-                lambda: self._client().upload_file(
-                    str(source), self._bucket, self._prefix + key, ExtraArgs={"Metadata": metadata}
-                )
-            )
+            raw = name in PACKED
+            source = pack(path, Path(folder, "packed")) if raw else path
+            metadata = {_DIGEST: file_sha256(path)} | ({_RAW: "zstd"} if raw else {})
+            self._patiently(lambda: self._upload(key, source, metadata))
         path.unlink()
 
     def get(self, key: str) -> bytes | None:
@@ -137,6 +138,7 @@ class S3Store:
         """See `Store`.
 
         Raises:
+            FileNotFoundError: There is no such object.
             DataError: What lies there is not what was put.
         """
         with tempfile.TemporaryDirectory(prefix="tiltyard-") as folder:
@@ -150,10 +152,29 @@ class S3Store:
         """Write an object to a file.
 
         Raises:
-            DataError: There is no such object, or what lies there is not what was put.
+            FileNotFoundError: There is no such object.
+            DataError: What lies there is not what was put.
         """
         if not self._patiently(lambda: self._fetch(key, path)):
-            raise DataError(f"{self}/{key} is missing")
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self}/{key}")
+
+    def tagged(self, key: str) -> Tagged | None:
+        """An object as it is now, or None when there is none."""
+        return self._patiently(lambda: self._tagged(key))
+
+    def replace(self, key: str, data: bytes, tag: str) -> str | None:
+        """Replace an object that still has a tag; its new tag, or None where it has another one by now."""
+
+        def put() -> str | None:
+            try:
+                return self._put(key, data, IfMatch=tag)
+            except self._client().exceptions.ClientError as error:
+                if code_of(error) not in TAKEN | ABSENT:
+                    raise
+                there = self._tagged(key)
+                return there.tag if there is not None and there.data == data else None
+
+        return self._patiently(put)
 
     def list(self, prefix: str) -> Iterator[str]:
         """See `Store`."""
@@ -185,27 +206,52 @@ class S3Store:
         """See `Store`."""
         self._patiently(lambda: self._client().delete_object(Bucket=self._bucket, Key=self._prefix + key))
 
-    def _put(self, key: str, data: bytes, **conditions: str) -> None:
+    def _upload(self, key: str, path: Path, metadata: dict[str, str]) -> None:
+        from boto3.exceptions import S3UploadFailedError  # noqa: PLC0415
+
+        try:
+            self._client().upload_file(
+                str(path), self._bucket, self._prefix + key, ExtraArgs={"Metadata": metadata}
+            )
+        except S3UploadFailedError as error:
+            # What the service said stands behind it.
+            raise (error.__cause__ or error.__context__ or error) from None
+
+    def _put(self, key: str, data: bytes, **conditions: str) -> str:
         metadata = {_DIGEST: hashlib.sha256(data).hexdigest()}
-        self._client().put_object(
+        answer = self._client().put_object(
             Bucket=self._bucket,
             Key=self._prefix + key,
             Body=data,
             Metadata=metadata,
             **conditions,  # type: ignore[arg-type]
         )
+        return answer["ETag"]
+
+    def _tagged(self, key: str) -> Tagged | None:
+        try:
+            found = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key)
+        except self._client().exceptions.ClientError as error:
+            if code_of(error) in ABSENT:
+                return None
+            raise
+        with closing(found["Body"]) as body:
+            data = body.read()
+        # Both times are the service's: clocks of machines differ.
+        now = parsedate_to_datetime(found["ResponseMetadata"]["HTTPHeaders"]["date"])
+        return Tagged(data, found["ETag"], (now - found["LastModified"]).total_seconds())
 
     def _get(self, key: str) -> bytes | None:
         try:
             found = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key)
         except self._client().exceptions.ClientError as error:
-            if _code(error) in _ABSENT:
+            if code_of(error) in ABSENT:
                 return None
             raise
         with closing(found["Body"]) as body:
             data = body.read()
         if found["Metadata"].get(_RAW):
-            data = _unpacked(data)
+            data = unpack(data)
         self._check(key, found["Metadata"], hashlib.sha256(data).hexdigest())
         return data
 
@@ -213,15 +259,15 @@ class S3Store:
         try:
             found = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key)
         except self._client().exceptions.ClientError as error:
-            if _code(error) in _ABSENT:
+            if code_of(error) in ABSENT:
                 return False
             raise
         with closing(found["Body"]) as body, path.open("wb") as file:
             for chunk in body.iter_chunks(_CHUNK):
                 file.write(chunk)
         if found["Metadata"].get(_RAW):
-            path.write_bytes(_unpacked(path.read_bytes()))
-        self._check(key, found["Metadata"], _file_sha256(path))
+            path.write_bytes(unpack(path.read_bytes()))
+        self._check(key, found["Metadata"], file_sha256(path))
         return True
 
     def _check(self, key: str, metadata: Mapping[str, str], digest: str) -> None:
@@ -241,94 +287,22 @@ class S3Store:
         """
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # only a store in S3 needs boto3
 
-        began = time.monotonic()
+        away: float | None = None
         pause = 0.5
-        told = False
         while True:
             try:
                 result = call()
             except ClientError as error:
-                if _code(error) not in _AGAIN:
+                if code_of(error) not in AGAIN:
                     raise UnavailableError(f"the store at {self} refuses: {error}") from error
                 problem: Exception = error
             except (BotoCoreError, OSError) as error:
                 problem = error
             else:
-                if told and self._tell:
-                    self._tell(f"the store at {self} answers again")
+                if away is not None:
+                    self._outage.end()
                 return result
-            if time.monotonic() - began > self._patience or _is_hopeless(problem):
-                raise UnavailableError(
-                    f"the store at {self} does not answer: {problem}; finished runs are kept: "
-                    "start again to go on"
-                ) from problem
-            if not told and self._tell:
-                self._tell(f"the store at {self} does not answer ({problem}); trying again")
-            told = True
+            away = away or time.monotonic()
+            self._outage.go_on(problem, since=away, hopeless=is_hopeless(problem))
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
-
-
-def make_client(endpoint: str | None) -> "S3Client":
-    """A client with credentials from boto3's usual chain.
-
-    Raises:
-        UnavailableError: boto3 is not installed.
-    """
-    try:
-        import boto3  # noqa: PLC0415
-        from botocore.config import Config  # noqa: PLC0415
-    except ImportError as error:
-        raise UnavailableError(
-            "results in S3 need boto3: install Tiltyard with `pip install 'tiltyard[cluster]'`"
-        ) from error
-    config = Config(
-        s3={"addressing_style": "path"},
-        retries={"mode": "standard", "max_attempts": 4},
-        connect_timeout=5,
-        read_timeout=60,
-        max_pool_connections=32,
-        # Older services know no other checksums; each object carries a digest of ours.
-        request_checksum_calculation="when_required",
-        response_checksum_validation="when_required",
-    )
-    # A session of its own: the default one is not safe for threads.
-    return boto3.session.Session().client("s3", endpoint_url=endpoint, config=config)
-
-
-def _code(error: Any) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def _is_hopeless(error: Exception) -> bool:
-    """Whether waiting cannot help: no credentials, a malformed address."""
-    return type(error).__name__ in {
-        "NoCredentialsError",
-        "PartialCredentialsError",
-        "ProfileNotFound",
-        "InvalidEndpointError",
-        "ParamValidationError",
-        "NoRegionError",
-    }
-
-
-def _packed(path: Path, target: Path) -> Path:
-    import pyarrow as pa  # noqa: PLC0415
-
-    with path.open("rb") as reader, pa.CompressedOutputStream(str(target), "zstd") as writer:
-        while chunk := reader.read(_CHUNK):
-            writer.write(chunk)
-    return target
-
-
-def _unpacked(data: bytes) -> bytes:
-    import pyarrow as pa  # noqa: PLC0415
-
-    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        unpacked: bytes = stream.read()
-    return unpacked
-
-
-def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

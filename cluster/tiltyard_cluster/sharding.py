@@ -4,6 +4,8 @@ A shard is a stretch of whole blocks. Which one follows from the plan and the nu
 machines that share nothing agree on it.
 """
 
+from dataclasses import replace
+
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_specs.plan_file import PlanColumns, PlanFile
 from tiltyard_specs.receipt import Selection, ShardName
@@ -17,6 +19,11 @@ def shard_runs(plan: Plan, name: ShardName) -> tuple[PlannedRun, ...]:
     blocks = plan.blocks()
     first, last = (len(blocks) * end // name.of for end in (name.index - 1, name.index))
     return tuple(run for block in blocks[first:last] for run in block)
+
+
+def part_of(plan: Plan, name: ShardName | None) -> Plan:
+    """A shard as a plan of its own with the id of the whole; the plan itself where it is not cut."""
+    return plan if name is None or name.of == 1 else replace(plan, runs=shard_runs(plan, name))
 
 
 def empty_shards(plan: Plan, shards: int) -> int:

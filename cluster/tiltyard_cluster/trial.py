@@ -1,24 +1,24 @@
 """Runs a whole trial on this machine: the public `run_trial`, and `preview_trial`, which spends nothing."""
 
 import threading
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import docker.errors
 import requests
 
-from tiltyard_cluster.budget import Spending, Spent
+from tiltyard_cluster.addresses import Address, open_store, parse_address
+from tiltyard_cluster.budget import Spending, budget_of_part
+from tiltyard_cluster.closing import close_result, require_fitting
+from tiltyard_cluster.destination import Destination, open_destination
 from tiltyard_cluster.disk import disk_trouble
 from tiltyard_cluster.estimate import estimate_left
 from tiltyard_cluster.estimate_model import Situation
 from tiltyard_cluster.estimate_words import short_line, short_of_money
 from tiltyard_cluster.events import AttemptEnded, Note, Planned
 from tiltyard_cluster.executor import Executor, OpenRun
-from tiltyard_cluster.folder import only_one, require_results_folder
-from tiltyard_cluster.health import alarms, unhealthy_because
+from tiltyard_cluster.folder import require_results_folder
 from tiltyard_cluster.known_secrets import known_secrets, refuse_values
 from tiltyard_cluster.launchable import require_launchable
 from tiltyard_cluster.node import LocalNode
@@ -30,88 +30,28 @@ from tiltyard_cluster.reading import read_attempts
 from tiltyard_cluster.recovery import recover
 from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed, without_failed
 from tiltyard_cluster.stopper import Stopper
-from tiltyard_cluster.store import FolderStore
 from tiltyard_cluster.superseded import superseded_note
+from tiltyard_cluster.trial_result import Preview, TrialResult
 from tiltyard_images import connect, sweep_builds
 from tiltyard_runner.reaper import reap
-from tiltyard_specs import ExitCode, Outcome, RunRecord, Trial, warnings
+from tiltyard_specs import RunRecord, Trial, warnings
 from tiltyard_specs.errors import InterruptedTrialError, UnavailableError
 
-STAGING = ".staging"
 _REMOVAL = 20.0
 """Seconds for a leftover that the engine cannot remove: it is left to the next start."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialResult:
-    """What there is after a start of a trial."""
-
-    out: Path
-    plan: Plan
-    records: tuple[RunRecord, ...]
-    """The settled runs, in the plan's order, those of earlier starts included."""
-    stopped: str | None = None
-    """Why runs are left, where some are."""
-    interrupted: bool = False
-    """Whether the user stopped it."""
-    over_budget: bool = False
-    """Whether it stopped because its budget is spent: only a larger one lets it go on."""
-    spent: Spent = field(default_factory=Spent)
-    """What all starts together have spent."""
-    scripted: bool = False
-    """Whether a script answered model calls, so that nothing was paid."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether every run of the plan is settled."""
-        return len(self.records) == len(self.plan.runs)
-
-    @property
-    def outcomes(self) -> Counter[Outcome]:
-        """How many runs ended in each way."""
-        return Counter(record.outcome for record in self.records)
-
-    @property
-    def unhealthy(self) -> bool:
-        """Whether a setup failed, a treatment was not delivered, or too many runs were lost."""
-        return bool(self.unhealthy_because)
-
-    @property
-    def unhealthy_because(self) -> tuple[str, ...]:
-        """One sentence for each reason."""
-        return unhealthy_because(self.records)
-
-    @property
-    def alarms(self) -> tuple[str, ...]:
-        """What looks like a broken command, one sentence each; the trial may be healthy all the same."""
-        return alarms(self.records)
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Of `tiltyard run`: wrong answers are results; runs left for want of budget are not."""
-        if self.interrupted:
-            return ExitCode.INTERRUPTED
-        return ExitCode.OK if self.complete and not self.unhealthy else ExitCode.UNHEALTHY
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a start would do."""
-
-    plan: Plan
-    progress: Progress
-    superseded: str | None = None
-    """What would be set aside because the spec has changed, in words."""
-
-
-def preview_trial(trial: Trial, out: Path | str, options: RunOptions | None = None) -> Preview:
+def preview_trial(trial: Trial, out: Address | str, options: RunOptions | None = None) -> Preview:
     """Lay a trial out and see what is done already, without an engine and without spending anything."""
-    options, out = options or RunOptions(), Path(out)
-    require_results_folder(out)
+    options, where = options or RunOptions(), parse_address(out)
+    store = open_store(where, options.s3_endpoint)
+    if isinstance(where, Path):
+        require_results_folder(where)
+    require_fitting(store, str(where), options)
     refuse_values(trial, options.environ)
     require_launchable(trial)
     resolved = resolve(trial, options)
-    publisher = Publisher(FolderStore(out), read_only=True)
+    publisher = Publisher(store, read_only=True)
     there = progress(resolved.plan, publisher)
     if options.retry_failed:
         there = without_failed(resolved.plan, there)
@@ -119,13 +59,17 @@ def preview_trial(trial: Trial, out: Path | str, options: RunOptions | None = No
 
 
 def run_trial(
-    trial: Trial, out: Path | str, options: RunOptions | None = None, stopper: Stopper | None = None
+    trial: Trial,
+    out: Address | str,
+    options: RunOptions | None = None,
+    stopper: Stopper | None = None,
 ) -> TrialResult:
     """Run what is left of a trial.
 
     Args:
         trial: What `load_trial` returned, or a selection of it.
-        out: The results folder. A run whose record is there is done and is not run again.
+        out: The results folder, or `s3://bucket/prefix`. A run whose record is there is done and is not run
+            again.
         options: How to run this time.
         stopper: Through which a user's interrupt comes.
 
@@ -133,15 +77,15 @@ def run_trial(
         All settled runs. Wrong answers, timeouts and failed setups are results, not exceptions.
 
     Raises:
-        UsageError: The results folder holds something that is no trial.
-        UnavailableError: No engine, a missing key, a setting that cannot be enforced, or a folder that is in
-            use or not writable.
-        DataError: A repo or a record that cannot be read.
+        UsageError: The place for results holds something that is no trial, or another part of a plan.
+        UnavailableError: No engine, a missing key, a setting that cannot be enforced, or a folder or store
+            that is in use or not writable.
+        DataError: A repo or a record that cannot be read, or a spec that is not the plan's.
         InterruptedTrialError: The user stopped it before the first run.
     """
     stopper = stopper or Stopper()
     try:
-        return _Start(trial, Path(out), options or RunOptions(), stopper).run()
+        return _Start(trial, parse_address(out), options or RunOptions(), stopper).run()
     except KeyboardInterrupt:
         if not stopper.asked:
             raise
@@ -155,49 +99,54 @@ def run_trial(
 
 
 class _Start:
-    def __init__(self, trial: Trial, out: Path, options: RunOptions, stopper: Stopper) -> None:
-        self._trial = trial
-        self._out = out.absolute()
+    def __init__(self, trial: Trial, out: Address, options: RunOptions, stopper: Stopper) -> None:
+        self._trial = budget_of_part(trial, options.plan, options.shard)
+        self._out = out.absolute() if isinstance(out, Path) else out
         self._options = options
         self._stopper = stopper
-        self._spending = Spending(trial.spec.budget)
+        self._spending = Spending(self._trial.spec.budget)
         self._counting = threading.Lock()
+        self._executor: Executor | None = None
+        self._lost = False
 
     def run(self) -> TrialResult:
         options = self._options
-        require_results_folder(self._out)
+        if isinstance(self._out, Path):
+            require_results_folder(self._out)
         require_ready(self._trial, options.environ, model_script=options.script)
         require_budget(self._trial, options)
         for warning in warnings(self._trial, scripted=options.script is not None):
             options.listen(Note(f"warning: {warning}", warning=True))
         with ExitStack() as stack:
-            store = FolderStore.create(self._out)
-            stack.enter_context(only_one(self._out))
-            store.remove_leftovers()
-            publisher = Publisher(store)
+            place = stack.enter_context(
+                open_destination(self._out, options, tell=self._warn, on_lost=self._on_lost)
+            )
+            require_fitting(place.store, str(self._out), options)
+            publisher = Publisher(place.store)
             client = connect()
             with closing(connect(timeout=_REMOVAL)) as quick:
                 removed = reap(quick)
             if removed := removed + len(sweep_builds(client, cache_folder(options.environ))):
                 self._note(f"removed {removed} containers that a killed start had left")
             resolved = resolve(self._trial, self._options)
-            with disk_trouble(self._out):
-                before = self._before(resolved, publisher)
+            with disk_trouble(place.home):
+                before = self._before(resolved, publisher, place)
             self._options.listen(self._planned(resolved.plan, before))
             if before.left and not self._budget_spent():
                 self._estimate(before, publisher)
                 node = LocalNode(
-                    client, self._trial, resolved, self._out / STAGING, publisher, self._options,
+                    client, self._trial, resolved, place.staging, publisher, self._options,
                     spent=self._spending.total,
                 )  # fmt: skip
                 self._run_on(node, before.left)
-            with disk_trouble(self._out):
+            with disk_trouble(place.home):
                 after = progress(resolved.plan, publisher)
+                close_result(publisher, self._trial, resolved, options)
             return self._result(resolved.plan, after)
 
-    def _before(self, resolved: Resolved, publisher: Publisher) -> Progress:
+    def _before(self, resolved: Resolved, publisher: Publisher, place: Destination) -> Progress:
         secrets = known_secrets(self._trial, self._options.environ)
-        if kept := recover(self._out / STAGING, self._trial.spec.name, publisher, secrets):
+        if kept := recover(place.staging, self._trial.spec.name, publisher, secrets):
             self._note(f"saved {kept} attempts that a killed start had left unfinished")
         before = progress(resolved.plan, publisher)
         if note := superseded_note(publisher):
@@ -221,9 +170,15 @@ class _Start:
     def _run_on(self, node: LocalNode, left: Sequence[PlannedRun]) -> None:
         open_runs = node.prepare(left)
         with node.executor(self._enough) as executor:
+            self._executor = executor
             # Attached to the end: an interrupt while slots are taken down must not break that off.
             self._stopper.attach(lambda now: executor.cancel(now=now))
             self._drive(executor, open_runs)
+        if self._lost:
+            raise UnavailableError(
+                f"another tiltyard has taken {self._out} over, because this one was not heard of for long; "
+                "finished runs are kept: start again when that one has ended"
+            )
 
     def _drive(self, executor: Executor, open_runs: Sequence[OpenRun]) -> None:
         for block in _blocks(open_runs):
@@ -257,8 +212,16 @@ class _Start:
             scripted=self._options.script is not None,
         )
 
+    def _on_lost(self) -> None:
+        self._lost = True
+        if self._executor is not None:
+            self._executor.cancel(now=True)
+
     def _note(self, text: str) -> None:
         self._options.listen(Note(text))
+
+    def _warn(self, text: str) -> None:
+        self._options.listen(Note(text, warning=True))
 
 
 def _blocks(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:

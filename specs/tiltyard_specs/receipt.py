@@ -112,7 +112,9 @@ class TrialReceipt(RecordModel):
     order: tuple[str, ...] = ()
     """Ids of the runs, in execution order."""
     runs_expected: int = 0
-    """How many runs the plan holds."""
+    """How many runs the plan holds; of a shard, how many that holds."""
+    runs_by_arm: dict[str, int] = Field(default_factory=dict)
+    """How many of them each arm has; empty in receipts of earlier versions."""
     selection: Selection = Selection()
     """Which part of the spec was asked for."""
     repos: dict[str, RepoFact] = Field(default_factory=dict)

@@ -240,7 +240,7 @@ def test_results_are_not_strewn_among_other_files(
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
 
 
-@pytest.mark.parametrize("names", [(), (".lock", ".gitignore"), ("trial.json", "notes.txt"), ("runs",)])
+@pytest.mark.parametrize("names", [(), (".lock", ".gitignore"), ("superseded", "notes.txt"), ("runs",)])
 def test_a_folder_of_a_trial_takes_results(
     tiltyard: Command, spec: Spec, tmp_path: Path, names: tuple[str, ...]
 ) -> None:

@@ -120,7 +120,8 @@ def test_a_paid_attempt_is_never_lost_once_it_has_ended(
 ) -> None:
     """From the moment the record is written down, a kill at any store call loses neither record nor spend."""
     done = record(planned)
-    first_change = len(FILES) + 2
+    # The manifest goes first, then the files, then the record.
+    changes = 1 + len(FILES) + 1
     for step, (store, dying) in enumerate(at_every_step(tmp_path)):
         folder = staged(store.root, planned)
         (folder / "run.json").write_text(done.to_json())
@@ -129,7 +130,7 @@ def test_a_paid_attempt_is_never_lost_once_it_has_ended(
         except KilledError:
             assert recover(store.root / ".staging", "small", Publisher(store)) == 1
         else:
-            assert step == first_change - 1
+            assert step == changes
             break
         assert read_result(store, "x").records == (done,)
 

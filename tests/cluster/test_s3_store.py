@@ -17,7 +17,8 @@ from uuid import uuid4
 
 import pytest
 
-from tiltyard_cluster.s3_store import S3Store, make_client
+from tiltyard_cluster.s3_client import make_client
+from tiltyard_cluster.s3_store import S3Store
 from tiltyard_specs import DataError, UnavailableError
 
 pytestmark = pytest.mark.slow

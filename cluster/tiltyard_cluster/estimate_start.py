@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from tiltyard_cluster.addresses import Address, open_result, open_store, parse_address
 from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.estimate import estimate_left
 from tiltyard_cluster.estimate_model import Estimate, Situation
@@ -11,34 +12,34 @@ from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.reading import read_attempts
 from tiltyard_cluster.resolve import progress, resolve, without_failed
-from tiltyard_cluster.store import FolderStore
 from tiltyard_specs import Trial
 
 
 def estimate_trial(
     trial: Trial,
-    out: Path | str,
+    out: Address | str,
     options: RunOptions | None = None,
     *,
-    prior: Sequence[Path | str] = (),
+    prior: Sequence[Address | str] = (),
     price_per_mtok: float | None = None,
 ) -> Estimate:
     """Say what a start would cost, from earlier runs; no engine is needed, and nothing is spent.
 
     Args:
         trial: What `load_trial` returned, or a selection of it.
-        out: The results folder, whose own runs are the nearest.
+        out: The results folder, or `s3://bucket/prefix`, whose own runs are the nearest.
         options: How it would run.
-        prior: Further results folders with earlier runs.
+        prior: Further results with earlier runs.
         price_per_mtok: USD per million tokens of any kind, for models without a price.
 
     Raises:
         UsageError: The results folder holds something that is no trial.
-        DataError: A folder of `prior` holds no trial.
+        DataError: One of `prior` holds no trial.
     """
-    options, out = options or RunOptions(), Path(out)
-    require_results_folder(out)
-    publisher = Publisher(FolderStore(out), read_only=True)
+    options, where = options or RunOptions(), parse_address(out)
+    if isinstance(where, Path):
+        require_results_folder(where)
+    publisher = Publisher(open_store(where, options.s3_endpoint), read_only=True)
     plan = resolve(trial, options).plan
     there = progress(plan, publisher)
     spent = Spent()
@@ -47,5 +48,5 @@ def estimate_trial(
     if options.retry_failed:
         there = without_failed(plan, there)
     now = Situation(len(there.done), spent, options.script is not None, price_per_mtok)
-    paths = [Path(path) for path in prior]
-    return estimate_left(trial, publisher, there.left, now, name=str(out), prior=paths)
+    stores = [(str(source), open_result(source, options.s3_endpoint)) for source in prior]
+    return estimate_left(trial, publisher, there.left, now, name=str(where), prior=stores)
