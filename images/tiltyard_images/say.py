@@ -23,4 +23,6 @@ class Throttled:
         text, now = COLOUR.sub("", re.split(r"[\r\n]", line.strip())[-1]), self._clock()
         if text and now - self._last >= INTERVAL:
             self._last = now
-            self._say(f"{self._prefix}: {text[:WIDTH]}")
+            # Between words: half of one may be half a key, which nobody could mask any more.
+            short = text if len(text) <= WIDTH else text[: WIDTH + 1].rpartition(" ")[0] or text[:WIDTH]
+            self._say(f"{self._prefix}: {short}")

@@ -10,6 +10,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from tiltyard_runner.agents import ToolCall
+from tiltyard_runner.agents.outcome import MAX_MESSAGE, error
+from tiltyard_runner.agents.streams import TAIL_BYTES, tail
 from tiltyard_runner.cutting import beginning, ending
 from tiltyard_runner.masking import Masking
 from tiltyard_runner.output import OutputFiles
@@ -153,3 +155,14 @@ def test_the_list_of_calls_is_masked_and_stays_readable(tmp_path: Path) -> None:
     assert (masked.tools, masked.message) == ((MASK,), f"no {MASK}")
     assert lines[2] == f'{{"index": 3, "role": "{MASK}'
     assert mask_calls(path, Masking([CUSTOM, numbers])) == 0
+
+
+def test_what_is_quoted_of_an_agent_begins_and_ends_with_whole_words(tmp_path: Path) -> None:
+    """Its error messages, the end of its standard error, and the end of a long answer."""
+    path = tmp_path / "raw.err"
+    for shift in range(1, len(SHAPED), 5):
+        path.write_text(f"{SHAPED} {'z ' * ((TAIL_BYTES - shift) // 2)}")
+        assert SHAPED[-4:] not in tail(path).replace(SHAPED, "")
+        message = error("crash", f"{'y ' * ((MAX_MESSAGE - 3 - shift) // 2)}{SHAPED} and so on").message
+        assert SHAPED[:4] not in message.replace(SHAPED, "")
+        assert MAX_MESSAGE - 2 * len(SHAPED) < len(message) <= MAX_MESSAGE

@@ -12,11 +12,12 @@ _UNREADABLE = "The agent ended normally, but its output holds no result of the k
 
 
 def error(kind: ErrorKind, message: str, status: int | None = None) -> AgentError:
-    """An error with its message cut to a length that a table can hold."""
+    """An error with its message cut to what a table can hold; between words, for one may be a key."""
     message = " ".join(message.split())
-    return AgentError(
-        kind, status, message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 3] + "..."
-    )
+    if len(message) > MAX_MESSAGE:
+        kept = message[: MAX_MESSAGE - 3]
+        message = f"{kept.rpartition(' ')[0] or kept}..."
+    return AgentError(kind, status, message)
 
 
 def no_answer() -> AgentError:

@@ -6,6 +6,7 @@ raises on what it finds, and no line can fill the memory.
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,6 +19,9 @@ MAX_NUMBER = 10**15
 """Nothing that an agent counts is larger; a table of 64-bit integers holds it."""
 TAIL_BYTES = 4096
 """How much of the end of a stream an error message is made from."""
+
+_LONGEST_WORD = 1024
+"""A longer one is no key."""
 
 Event = Mapping[str, Any]
 
@@ -42,10 +46,18 @@ def tail(path: Path) -> str:
     """The last few lines of a stream as text, for an error message."""
     if not path.exists():
         return ""
+    return ending(path, TAIL_BYTES).strip()
+
+
+def ending(path: Path, longest: int) -> str:
+    """The end of a file as text, without what is left of a word at its beginning: it may be half a key."""
     with path.open("rb") as stream:
         size = stream.seek(0, 2)
-        stream.seek(max(0, size - TAIL_BYTES))
-        return stream.read(TAIL_BYTES).decode("utf-8", "replace").strip()
+        stream.seek(max(0, size - longest))
+        content = stream.read(longest)
+    if size > longest and (blank := re.search(rb"\s", content[:_LONGEST_WORD])):
+        content = content[blank.start() :]
+    return content.decode("utf-8", "replace")
 
 
 def mapping(value: object) -> Event:

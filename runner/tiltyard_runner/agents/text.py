@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tiltyard_runner.agents.command import custom_command
 from tiltyard_runner.agents.model import AgentOutput, AgentResult, AgentTask, Launch, LaunchFile, Provider
 from tiltyard_runner.agents.outcome import broken_off, no_answer
-from tiltyard_runner.agents.streams import text
+from tiltyard_runner.agents.streams import ending, text
 from tiltyard_specs.calls import Call
 from tiltyard_specs.errors import DataError
 
@@ -58,7 +58,4 @@ class TextAdapter:
 
 
 def _read_end(output: AgentOutput) -> str:
-    with output.stdout.open("rb") as stream:
-        size = stream.seek(0, 2)
-        stream.seek(max(0, size - MAX_ANSWER_BYTES))
-        return text(stream.read(MAX_ANSWER_BYTES).decode("utf-8", "replace")) or ""
+    return text(ending(output.stdout, MAX_ANSWER_BYTES)) or ""
