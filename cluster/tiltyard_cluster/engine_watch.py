@@ -12,7 +12,7 @@ from tiltyard_runner.owner import OWNER, PID, TRIAL, Owner
 from tiltyard_runner.reaper import remove
 from tiltyard_specs.errors import UnavailableError
 
-PATIENCE = 60.0
+PATIENCE = 30.0
 """Seconds that an engine may take to come back: it may be restarted, or updated."""
 _PAUSE = 0.5
 _FAILURES = (docker.errors.DockerException, requests.RequestException)
