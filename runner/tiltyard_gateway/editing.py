@@ -13,6 +13,7 @@ from tiltyard_gateway.config import RunTicket
 from tiltyard_gateway.contents import Body, Contents, look_through
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.wires import Hidden, Inquiry, Match
+from tiltyard_gateway.wires.base import TWO_SPELLINGS, in_two_spellings
 from tiltyard_specs.rewrite import rewrite_model
 
 _NO_OBJECT = "the request body is no JSON object"
@@ -49,10 +50,8 @@ def read_request(body: Body) -> Contents:
 def _as_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not value:
         raise RefusedError(400, _NO_OBJECT)
-    spelled = {name.replace("_", "").casefold() for name in value}
-    if len(spelled) != len(value):
-        # Protobuf's JSON reads maxTokens and max_tokens as one, and Go's readers ignore case.
-        raise RefusedError(400, "the request body gives one key twice, in two spellings")
+    if in_two_spellings(value):
+        raise RefusedError(400, TWO_SPELLINGS)
     return value
 
 

@@ -65,6 +65,7 @@ def test_other_services_of_the_providers_have_no_route(method: str, path: str) -
         (MESSAGES, {"model": "cheap", "Model": "dear"}, "in two spellings"),
         (CHAT, {"model": "m", "n": 1, "N": 100}, "in two spellings"),
         (GEMINI, {"generationConfig": {}, "generation_config": {"candidateCount": 8}}, "in two spellings"),
+        (GEMINI, {"generationConfig": {"maxOutputTokens": 1, "max_output_tokens": 9999}}, "in two spellings"),
         (CHAT, {"model": "m", "n": "100"}, "number of answers"),
         (CHAT, {"model": "m", "n": 2.0}, "number of answers"),
         (GEMINI, {"generationConfig": {"candidateCount": "8"}}, "number of answers"),

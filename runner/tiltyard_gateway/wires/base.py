@@ -6,7 +6,7 @@ a provider.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -125,6 +125,15 @@ class BodyWire:
 
 UNREADABLE_CHOICES = "the number of answers that it asks for cannot be read"
 """Some providers take it as a text all the same, and a reserve for one would be too small."""
+
+
+TWO_SPELLINGS = "the request body gives one key twice, in two spellings"
+
+
+def in_two_spellings(names: Iterable[str]) -> bool:
+    """Whether a name comes twice: protobuf reads maxTokens and max_tokens as one, Go ignores case."""
+    given = list(names)
+    return len({name.replace("_", "").casefold() for name in given}) != len(given)
 
 
 _MOST = 10**12

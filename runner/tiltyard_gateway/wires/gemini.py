@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tiltyard_gateway.wires.base import (
+    TWO_SPELLINGS,
     UNREADABLE_CHOICES,
     BodyWire,
     Inquiry,
@@ -14,6 +15,7 @@ from tiltyard_gateway.wires.base import (
     as_object,
     as_text,
     error_text,
+    in_two_spellings,
     parse_object,
 )
 from tiltyard_gateway.wires.edits import describe_first
@@ -126,7 +128,7 @@ class GeminiWire(BodyWire):
             tools=tuple(_tool_names(as_list(body.get("tools")))),
             output_cap=None if cap is None else cap * choices,
             choices=choices,
-            refusal=UNREADABLE_CHOICES if asked is not None and as_count(asked) is None else None,
+            refusal=_refusal(settings, asked),
             premium=_is_premium(body, settings),
         )
 
@@ -183,6 +185,12 @@ def either(body: Mapping[str, Any], camel: str) -> Any:
     """A value by its camel-case name or the snake-case form of it."""
     snake = re.sub("[A-Z]", lambda match: "_" + match[0].lower(), camel)
     return body.get(camel, body.get(snake))
+
+
+def _refusal(settings: Mapping[str, Any], choices: Any) -> str | None:
+    if in_two_spellings(settings):
+        return TWO_SPELLINGS
+    return UNREADABLE_CHOICES if choices is not None and as_count(choices) is None else None
 
 
 def _is_premium(body: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
