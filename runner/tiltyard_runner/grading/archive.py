@@ -37,18 +37,22 @@ class ChunkReader(io.RawIOBase):
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
-        self._rest = b""
+        self._chunk = b""
+        self._at = 0
         self._tail = b""
 
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes; empty at the end."""
-        while not self._rest:
+        while self._at >= len(self._chunk):
             chunk = next(self._chunks, None)
             if chunk is None:
                 return b""
-            self._rest = chunk
+            self._chunk, self._at = chunk, 0
             self._tail = (self._tail + chunk)[-_END:]
-        piece, self._rest = self._rest[:size], self._rest[size:]
+        # By position: cutting pieces off the front would copy the rest of a large chunk each time.
+        end = len(self._chunk) if size < 0 else self._at + size
+        piece = self._chunk[self._at : end]
+        self._at += len(piece)
         return piece
 
     def check_whole(self) -> None:

@@ -4,7 +4,6 @@ To change one is ordinary work in many tasks, so it is told and not punished: `p
 """
 
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 _NAMES = frozenset(
     [
@@ -45,8 +44,8 @@ _STEMS = ("jest.config", "vitest.config", "vite.config", "playwright.config", "k
 
 def steering_files(names: Iterable[str]) -> list[str]:
     """Those of the paths that can steer a test runner."""
-    return sorted(name for name in names if _steers(PurePosixPath(name)))
+    return sorted(name for name in names if _steers(name.rpartition("/")[2]))
 
 
-def _steers(path: PurePosixPath) -> bool:
-    return path.name in _NAMES or path.suffix == ".pth" or path.name.startswith(_STEMS)
+def _steers(file: str) -> bool:
+    return file in _NAMES or file.endswith(".pth") or file.startswith(_STEMS)
