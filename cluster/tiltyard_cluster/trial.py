@@ -32,6 +32,7 @@ from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, reti
 from tiltyard_cluster.stopper import Stopper
 from tiltyard_cluster.superseded import superseded_note
 from tiltyard_cluster.trial_result import Preview, TrialResult
+from tiltyard_cluster.uncommitted import uncommitted
 from tiltyard_images import connect, sweep_builds
 from tiltyard_runner.reaper import reap
 from tiltyard_specs import RunRecord, Trial, warnings
@@ -115,7 +116,10 @@ class _Start:
             require_results_folder(self._out)
         require_ready(self._trial, options.environ, model_script=options.script)
         require_budget(self._trial, options)
-        for warning in warnings(self._trial, scripted=options.script is not None):
+        for warning in (
+            *warnings(self._trial, scripted=options.script is not None),
+            *uncommitted(self._trial),
+        ):
             options.listen(Note(f"warning: {warning}", warning=True))
         with ExitStack() as stack:
             place = stack.enter_context(

@@ -46,6 +46,7 @@ def check(
     from tiltyard_cluster.readiness import require_ready  # noqa: PLC0415
     from tiltyard_cluster.registration import registration_hash  # noqa: PLC0415
     from tiltyard_cluster.resolve import require_repos  # noqa: PLC0415
+    from tiltyard_cluster.uncommitted import uncommitted  # noqa: PLC0415
 
     require_repos(trial, os.environ)
     if grade and model_script is None:
@@ -53,6 +54,8 @@ def check(
     else:
         require_ready(trial, os.environ, model_script=model_script)
     warn(trial, scripted=model_script is not None)
+    for told in uncommitted(trial):
+        typer.echo(f"warning: {told}", err=True)
     spec_ = trial.spec
     runs = f"{len(spec_.questions)} questions, {len(spec_.arms)} arms, {len(trial.agents)} agents"
     typer.echo(f"{spec}: right. {runs}, {spec_.defaults.reps} repetitions each.")
