@@ -1,0 +1,192 @@
+"""The workers of a cluster: hired on nodes as they come, let go when these are lost."""
+
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tiltyard_cluster.ray_session import Actor, ClusterNode, RaySession
+from tiltyard_cluster.ray_worker import MOST_SLOTS, NodeWorker, Ready
+from tiltyard_cluster.workplace import WorkSetup
+from tiltyard_specs.errors import UnavailableError
+
+LOOK_EVERY = 2.0
+"""Seconds between two looks at who is in the cluster."""
+HEAD_SILENCE = 40.0
+"""Seconds without an answer from the head, after which it is taken for lost. Ray itself ends us after 60."""
+AGAIN = 30.0
+"""Seconds until a node that could not be used is tried again."""
+_CLOSE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hired:
+    """A worker is ready."""
+
+    name: str
+    ready: Ready
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A worker is lost, whatever became of what it was doing."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A node cannot be used now."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeadLost:
+    """The cluster's head does not answer any more."""
+
+    why: str
+
+
+@dataclass(slots=True)
+class _Worker:
+    node: ClusterNode
+    actor: Actor
+
+
+@dataclass(slots=True)
+class Crew:
+    """Watches the cluster in a thread of its own; everything else happens in the driver's.
+
+    Attributes:
+        session: The cluster.
+        setup: What a worker of this name is told.
+        args: Further arguments of the worker's class.
+        post: Where news go: a queue that the driver reads.
+        kind: The worker's class.
+    """
+
+    session: RaySession
+    setup: Callable[[str], WorkSetup]
+    args: tuple[object, ...]
+    post: "queue.SimpleQueue[Any]"
+    kind: type = NodeWorker
+    _workers: dict[str, _Worker] = field(default_factory=dict)
+    _hiring: dict[str, _Worker] = field(default_factory=dict)
+    _names: Counter[str] = field(default_factory=Counter)
+    _not_before: dict[str, float] = field(default_factory=dict)
+    _over: threading.Event = field(default_factory=threading.Event)
+    _watch: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._watch = threading.Thread(target=self._look, name="cluster-watch", daemon=True)
+        self._watch.start()
+
+    def see(self, nodes: tuple[ClusterNode, ...]) -> None:
+        """Hire on nodes that are new, and let go of workers whose node is gone."""
+        alive = {node.id for node in nodes}
+        for name, worker in [*self._workers.items(), *self._hiring.items()]:
+            if worker.node.id not in alive:
+                self.post.put(Gone(name, "its node has left the cluster"))
+        busy = {worker.node.id for worker in (*self._workers.values(), *self._hiring.values())}
+        for node in nodes:
+            if node.id not in busy and self._not_before.get(node.id, 0.0) <= time.monotonic():
+                self._hire(node)
+
+    def hired(self, name: str) -> bool:
+        """A worker says that it is ready; False where it was let go before that."""
+        worker = self._hiring.pop(name, None)
+        if worker is None:
+            return False
+        self._workers[name] = worker
+        return True
+
+    def dismiss(self, name: str, *, rest: float = 0.0) -> bool:
+        """Let a worker go; False where that was done before.
+
+        Args:
+            name: Whose name it is.
+            rest: Seconds until its node is tried again.
+        """
+        worker = self._workers.pop(name, None) or self._hiring.pop(name, None)
+        if worker is None:
+            return False
+        self._not_before[worker.node.id] = time.monotonic() + rest
+        worker.actor.kill()
+        return True
+
+    def attempt(self, name: str, *args: object, **options: object) -> "Future[Any]":
+        """Have a worker run an attempt."""
+        return self._workers[name].actor.call("attempt", *args, **options)
+
+    def stop(self) -> None:
+        """Have all of them end what is under way."""
+        for worker in self._workers.values():
+            worker.actor.call("stop")
+
+    @property
+    def empty(self) -> bool:
+        """Whether nobody works here, and nobody is about to."""
+        return not self._workers and not self._hiring
+
+    def close(self) -> None:
+        """Have everybody take their things away, and end them."""
+        self._over.set()
+        closing = [(worker, worker.actor.call("close")) for worker in self._workers.values()]
+        deadline = time.monotonic() + _CLOSE_SECONDS
+        for worker, done in closing:
+            _wait(done, deadline - time.monotonic())
+            worker.actor.kill()
+        for worker in self._hiring.values():
+            worker.actor.kill()
+        if self._watch is not None:
+            self._watch.join(LOOK_EVERY)
+
+    def _hire(self, node: ClusterNode) -> None:
+        self._names[node.name] += 1
+        count = self._names[node.name]
+        name = node.name if count == 1 else f"{node.name}#{count}"
+        actor = self.session.actor(self.kind, node.id, self.setup(name), *self.args, threads=MOST_SLOTS + 2)
+        self._hiring[name] = _Worker(node, actor)
+        actor.call("prepare").add_done_callback(partial(self._prepared, name))
+
+    def _prepared(self, name: str, done: "Future[Ready]") -> None:
+        error = done.exception()
+        if error is None:
+            self.post.put(Hired(name, done.result()))
+        else:
+            self.post.put(Refused(name, words(error)))
+
+    def _look(self) -> None:
+        heard = time.monotonic()
+        while not self._over.is_set():
+            try:
+                nodes = self.session.nodes()
+            except UnavailableError as error:
+                if time.monotonic() - heard > HEAD_SILENCE:
+                    self.post.put(HeadLost(str(error)))
+                    return
+            else:
+                heard = time.monotonic()
+                self.post.put(nodes)
+            self._over.wait(LOOK_EVERY)
+
+
+def words(error: BaseException) -> str:
+    """What went wrong, in one line: of an error that came over from a worker only its own sentence."""
+    cause = getattr(error, "cause", None)
+    return " ".join(str(cause if isinstance(cause, Exception) else error).split())[:400]
+
+
+def _wait(done: "Future[Any]", seconds: float) -> None:
+    from concurrent.futures import wait  # noqa: PLC0415
+
+    wait([done], timeout=max(0.0, seconds))

@@ -1,0 +1,136 @@
+"""A trial's runs on a Ray cluster: which cluster, and what its nodes are told."""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+
+from tiltyard_cluster.crew import Crew
+from tiltyard_cluster.events import Note
+from tiltyard_cluster.executor import OpenRun
+from tiltyard_cluster.local_cluster import LocalCluster
+from tiltyard_cluster.options import RunOptions
+from tiltyard_cluster.ray_executor import RayExecutor
+from tiltyard_cluster.ray_session import RaySession
+from tiltyard_cluster.ray_worker import NodeWorker
+from tiltyard_cluster.shared_publisher import SharedPublisher
+from tiltyard_cluster.store import Store
+from tiltyard_cluster.workplace import WorkSetup
+from tiltyard_gateway.scripted import load_script
+from tiltyard_specs import Trial
+from tiltyard_specs.errors import UsageError
+from tiltyard_specs.record import RunRecord
+
+LOCAL_NODES = 2
+"""Of `--cluster local`."""
+_LOCAL = re.compile(r"local(?::([1-9][0-9]?))?")
+_REMOTE = re.compile(r"[\w.-]+:[0-9]{1,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterName:
+    """Which cluster."""
+
+    address: str | None
+    """`auto` or `HOST:PORT`; None for nodes on this machine, for the time of the trial."""
+    nodes: int = 0
+    """Of one on this machine."""
+
+
+def parse_cluster(text: str) -> ClusterName:
+    """Read `local`, `local:N`, `auto` or `HOST:PORT`.
+
+    Raises:
+        UsageError: It is none of these.
+    """
+    if found := _LOCAL.fullmatch(text):
+        return ClusterName(None, int(found[1] or LOCAL_NODES))
+    if text == "auto" or _REMOTE.fullmatch(text):
+        return ClusterName(text)
+    raise UsageError(f"--cluster {text}: give local, local:N, auto or HOST:PORT")
+
+
+@contextmanager
+def open_cluster(name: ClusterName) -> Iterator[RaySession]:
+    """Connect to a cluster, made first where it is one on this machine.
+
+    Raises:
+        UnavailableError: Ray is not installed, or there is no such cluster.
+    """
+    with ExitStack() as stack:
+        if name.address is None:
+            cluster = stack.enter_context(LocalCluster(name.nodes))
+            session = RaySession(cluster.address, cluster.environ)
+        else:
+            session = RaySession(name.address)
+        yield stack.enter_context(session)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterWork:
+    """What is to be done on a cluster."""
+
+    trial: Trial
+    store: Store
+    out: str
+    """Address of the results."""
+    options: RunOptions
+    forwarder: str
+    """Id of the forwarder's image."""
+    slack: float | None = None
+    """Seconds that an attempt may take beyond its timeouts; None for the usual."""
+    worker: type = NodeWorker
+    """The class of the workers."""
+
+    def setup(self, runs: Sequence[OpenRun]) -> WorkSetup:
+        """What every node is told."""
+        images = {self.forwarder, *(run.job.image for run in runs)}
+        script = self.options.script
+        return WorkSetup(
+            node="",
+            trial=self.trial,
+            store=self.store,
+            staging=hashlib.sha256(f"{self.options.s3_endpoint}\0{self.out}".encode()).hexdigest()[:16],
+            forwarder=self.forwarder,
+            images=tuple(sorted(images)),
+            script=None if script is None else load_script(script),
+            budget=self.trial.spec.budget,
+            parallel=self.options.parallel,
+        )
+
+
+@contextmanager
+def cluster_executor(
+    session: RaySession, work: ClusterWork, runs: Sequence[OpenRun], enough: Callable[[RunRecord], bool]
+) -> Iterator[RayExecutor]:
+    """An executor on a cluster, and nothing of it on any node afterwards."""
+    setup, proof = work.setup(runs), (f".proof-{secrets.token_hex(8)}", secrets.token_bytes(16))
+    slack = {} if work.slack is None else {"slack": work.slack}
+    with ExitStack() as stack:
+        stack.callback(work.store.remove, proof[0])
+        work.store.put(*proof)
+        yield stack.enter_context(
+            RayExecutor(
+                lambda post: Crew(
+                    session,
+                    lambda name: replace(setup, node=name),
+                    (proof, version("tiltyard")),
+                    post,
+                    work.worker,
+                ),
+                publisher=SharedPublisher(work.store),
+                retries=work.trial.spec.retries,
+                enough=enough,
+                listen=work.options.listen,
+                **slack,
+            )
+        )
+
+
+def tell_nodes(session: RaySession, options: RunOptions) -> None:
+    """Say which nodes there are."""
+    names = [node.name for node in session.nodes()]
+    options.listen(Note(f"the cluster has {len(names)} nodes: {', '.join(sorted(names))}"))

@@ -1,0 +1,292 @@
+"""Runs blocks on a Ray cluster: the scheduler's words carried out, and what is heard of it told back.
+
+One call is one attempt, and Ray tries nothing again. A worker that is lost takes its attempts with it as far
+as the schedule goes; should one of them have ended all the same, its record is what it is, and counts.
+"""
+
+import queue
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from tiltyard_cluster.crew import AGAIN, Crew, Gone, HeadLost, Hired, Refused, words
+from tiltyard_cluster.events import Listener, Note, RunStarted
+from tiltyard_cluster.executor import Finished, OpenRun
+from tiltyard_cluster.lost_attempts import lost_record
+from tiltyard_cluster.ray_worker import AttemptEnd, Ready
+from tiltyard_cluster.scheduling import End, GivenUp, Scheduler, Start, Task
+from tiltyard_cluster.shared_publisher import SharedPublisher
+from tiltyard_cluster.stripped_jobs import stripped
+from tiltyard_specs.errors import DataError, UnavailableError
+from tiltyard_specs.record import RunRecord, parse_record
+
+SLACK = 900.0
+"""Seconds that an attempt may take beyond its agent's and its verify command's timeouts."""
+_LONGEST_WAIT = 0.5
+_NOBODY = 120.0
+"""Seconds without any node, after which the trial ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A call has come back."""
+
+    start: Start
+    done: "Future[AttemptEnd]"
+
+
+class RayExecutor:
+    """See `Executor`.
+
+    Args:
+        crew: Makes the workers; given the queue that this executor reads.
+        publisher: The results.
+        retries: Further attempts after an infra outcome.
+        enough: Asked with each attempt's record before anything further begins; true ends the trial there.
+        listen: Hears of each start, and of nodes.
+        slack: Seconds that an attempt may take beyond its timeouts.
+    """
+
+    def __init__(
+        self,
+        crew: Callable[["queue.SimpleQueue[Any]"], Crew],
+        *,
+        publisher: SharedPublisher,
+        retries: int,
+        enough: Callable[[RunRecord], bool],
+        listen: Listener,
+        slack: float = SLACK,
+    ) -> None:
+        self._post: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._crew = crew(self._post)
+        self._publisher = publisher
+        self._scheduler = Scheduler(retries=retries)
+        self._enough = enough
+        self._listen = listen
+        self._slack = slack
+        self._runs: dict[str, OpenRun] = {}
+        self._under_way: dict[int, datetime] = {}
+        """When each attempt began."""
+        self._up: set[str] = set()
+        self._settled: set[str] = set()
+        self._refusals: dict[str, str] = {}
+        self._alone_since = time.monotonic()
+        self._stop_soon = self._stop_now = self._stopping = False
+
+    def __enter__(self) -> Self:
+        self._crew.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._crew.stop()
+        self._crew.close()
+
+    def submit(self, block: Sequence[OpenRun]) -> None:
+        """See `Executor`."""
+        for run in block:
+            self._runs[run.planned.run_id] = stripped(run)
+        self._scheduler.submit([
+            Task(run.planned.run_id, run.attempt, 2 * run.job.timeout + self._slack) for run in block
+        ])  # fmt: skip
+
+    def results(self) -> Iterator[Finished]:
+        """See `Executor`.
+
+        Raises:
+            DataError: A task is wrong.
+            UnavailableError: No node is left that can be used, or the cluster's head is gone.
+        """
+        self._alone_since = time.monotonic()
+        while True:
+            self._obey()
+            yield from self._begin()
+            if self._scheduler.idle:
+                return
+            yield from self._hear(self._next_news())
+            for start in self._scheduler.overdue(time.monotonic()):
+                yield from self._gone(start.node, "an attempt did not end in its time", rest=AGAIN)
+
+    def cancel(self, *, now: bool) -> None:
+        """See `Executor`."""
+        self._stop_soon = True
+        self._stop_now = self._stop_now or now
+        self._post.put(None)
+
+    def _obey(self) -> None:
+        if self._stop_soon:
+            self._scheduler.stop()
+        if self._stop_now and not self._stopping:
+            self._stopping = True
+            self._crew.stop()
+
+    def _begin(self) -> Iterator[Finished]:
+        for step in self._scheduler.next(time.monotonic()):
+            if isinstance(step, GivenUp):
+                yield from self._give_up(step)
+            else:
+                self._start(step)
+
+    def _start(self, start: Start) -> None:
+        run = self._runs[start.key]
+        planned = run.planned
+        label = f"{planned.question} {planned.arm} {planned.agent} #{planned.rep}"
+        self._listen(RunStarted(planned.run_id, label, start.attempt))
+        self._under_way[start.number] = datetime.now(UTC)
+        call = self._crew.attempt(start.node, start.slot, run, start.attempt, last=start.last)
+        call.add_done_callback(partial(self._came_back, start))
+
+    def _came_back(self, start: Start, done: "Future[AttemptEnd]") -> None:
+        """In a thread of Ray's."""
+        self._post.put(_Ended(start, done))
+
+    def _next_news(self) -> object:
+        now = time.monotonic()
+        wakes = self._scheduler.wakes_at(now)
+        wait = _LONGEST_WAIT if wakes is None else min(_LONGEST_WAIT, max(0.0, wakes - now))
+        try:
+            return self._post.get(timeout=wait)
+        except queue.Empty:
+            return None
+
+    def _hear(self, news: object) -> Iterator[Finished]:
+        match news:
+            case _Ended(start, done):
+                yield from self._ended(start, done)
+            case tuple():
+                self._crew.see(news)
+                self._require_somebody()
+            case Hired(name, ready):
+                yield from self._hired(name, ready)
+            case Gone(name, why):
+                yield from self._gone(name, why)
+            case Refused(name, why):
+                self._refused(name, why)
+            case HeadLost(why):
+                raise UnavailableError(f"{why}; finished runs are kept: start the trial again to go on")
+
+    def _hired(self, name: str, ready: Ready) -> Iterator[Finished]:
+        if not self._crew.hired(name):
+            return
+        self._refusals.clear()
+        for text in ready.recovered:
+            record = parse_record(text.encode(), name)
+            self._count(record)
+            if record.run_id in self._runs:
+                self._listen(Note(f"node {name} has saved an attempt that a killed worker had left there"))
+                yield from self._settle_if_known(record.run_id)
+        self._up.add(name)
+        self._scheduler.node_up(name, ready.slots)
+
+    def _refused(self, name: str, why: str) -> None:
+        if self._crew.dismiss(name, rest=AGAIN):
+            if why not in self._refusals.values():
+                self._listen(Note(f"node {name} cannot be used: {why}", warning=True))
+            self._refusals[name] = why
+
+    def _require_somebody(self) -> None:
+        """A trial without a node that can be used comes to nothing."""
+        now = time.monotonic()
+        if not self._crew.empty:
+            self._alone_since = now
+        elif self._refusals or now - self._alone_since > _NOBODY:
+            reasons = "; ".join(f"{name}: {why}" for name, why in self._refusals.items())
+            raise UnavailableError(f"no node of the cluster can be used: {reasons or 'there is none'}")
+
+    def _gone(self, name: str, why: str, *, rest: float = 0.0) -> Iterator[Finished]:
+        if not self._crew.dismiss(name, rest=rest):
+            return
+        self._listen(Note(f"node {name} is lost: {why}", warning=True))
+        if name in self._up:
+            self._up.remove(name)
+            for start in self._scheduler.node_down(name, time.monotonic()):
+                yield from self._lost(start, why)
+
+    def _lost(self, start: Start, why: str) -> Iterator[Finished]:
+        """An attempt of which nothing may be heard goes on record; its run may be settled all the same."""
+        began = self._under_way.pop(start.number)
+        run = self._runs[start.key]
+        settled = self._publisher.settled(run.planned)
+        if settled is not None:
+            yield from self._settle(start.key, settled, late=True)
+            return
+        record = lost_record(run, start.attempt, start.node, f"node {start.node} was lost: {why}", began)
+        if self._publisher.lost(run.planned, record):
+            self._count(record)
+            yield Finished(run.planned, record, final=False)
+
+    def _give_up(self, step: GivenUp) -> Iterator[Finished]:
+        run = self._runs[step.key]
+        reason = f"given up: all of its attempts were lost, {step.attempt} in all"
+        record = lost_record(run, step.attempt, "", reason, datetime.now(UTC))
+        yield from self._settle(step.key, self._publisher.give_up(run.planned, record), late=False)
+
+    def _ended(self, start: Start, done: "Future[AttemptEnd]") -> Iterator[Finished]:
+        error = done.exception()
+        if start.number not in self._under_way:
+            # Taken for lost before: what it has published counts, and nobody waits for it here.
+            yield from self._settle_if_known(start.key)
+        elif error is None:
+            yield from self._end(start, done.result())
+        elif isinstance(error, DataError):
+            raise DataError(words(error))
+        else:
+            yield from self._gone(start.node, words(error))
+
+    def _end(self, start: Start, end: AttemptEnd) -> Iterator[Finished]:
+        del self._under_way[start.number]
+        now = time.monotonic()
+        if end.ending == "taken":
+            # Somebody has used this number before: nothing ran, and the next one may be free.
+            self._scheduler.lost(start.number, now)
+            return
+        run = self._runs[start.key].planned
+        record = parse_record((end.record or "").encode(), run.run_id)
+        if end.ending != "known":
+            self._count(record)
+        self._obey()
+        further = self._scheduler.ended(start.number, _END_OF[end.ending], now)
+        if further is not None:
+            self._start(further)
+        if end.ending in {"settled", "known"}:
+            yield from self._settle(start.key, record, late=False)
+        else:
+            yield Finished(run, record, final=False)
+        if end.ending == "beaten":
+            yield from self._settle_if_known(start.key)
+        if end.trouble is not None:
+            yield from self._gone(start.node, end.trouble, rest=AGAIN)
+
+    def _settle_if_known(self, key: str) -> Iterator[Finished]:
+        settled = self._publisher.settled(self._runs[key].planned)
+        if settled is not None:
+            yield from self._settle(key, settled, late=True)
+
+    def _settle(self, key: str, record: RunRecord, *, late: bool) -> Iterator[Finished]:
+        """Each run is told of once, whoever settled it."""
+        if key in self._settled:
+            return
+        self._settled.add(key)
+        if late:
+            self._scheduler.late(key)
+        yield Finished(self._runs[key].planned, record, final=True)
+
+    def _count(self, record: RunRecord) -> None:
+        if self._enough(record):
+            self._stop_soon = True
+
+
+_END_OF = {
+    "settled": End.SETTLED,
+    "known": End.SETTLED,
+    "beaten": End.SETTLED,
+    "failed": End.FAILED,
+    "cancelled": End.CANCELLED,
+}

@@ -1,0 +1,203 @@
+"""A driver's connection to a Ray cluster: who is in it, and actors on its nodes.
+
+The only module that talks to Ray. Left to its defaults Ray joins whatever cluster another user has left on
+the machine, prints, and takes the process's signals: each of that is ruled out here.
+"""
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from tiltyard_cluster.local_cluster import require_ray
+from tiltyard_specs.errors import UnavailableError
+
+_LOOPBACK = "127."
+_QUIET = {
+    "RAY_AUTH_MODE": "token",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+"""Unless the user says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNode:
+    """A living node."""
+
+    id: str
+    """Ray's; a node that comes back has a new one."""
+    name: str
+    """For people and records."""
+
+
+@dataclass(slots=True)
+class Actor:
+    """An actor, called by the names of its methods."""
+
+    handle: Any
+
+    def call(self, method: str, *args: object, **options: object) -> "Future[Any]":
+        """Call a method; the future fails with what it raises, or with the actor's loss."""
+        future: Future[Any] = getattr(self.handle, method).remote(*args, **options).future()
+        return future
+
+    def kill(self) -> None:
+        """End its process without asking it."""
+        import ray  # noqa: PLC0415  # only a cluster needs Ray
+
+        ray.kill(self.handle, no_restart=True)
+
+
+@dataclass(slots=True)
+class RaySession:
+    """Connected from `__enter__` to `__exit__`.
+
+    Attributes:
+        address: `HOST:PORT` of the head, or `auto` for the cluster of this machine.
+        environ: What Ray is to find in the environment meanwhile, such as the token.
+    """
+
+    address: str
+    environ: Mapping[str, str] = field(default_factory=dict)
+    _before: dict[str, str | None] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        """Connect.
+
+        Raises:
+            UnavailableError: No such cluster, it wants another token, or this machine is no part of it.
+        """
+        require_ray()
+        wanted = _QUIET | dict(os.environ) | dict(self.environ)
+        self._before = {name: os.environ.get(name) for name in wanted}
+        os.environ.update(wanted)
+        try:
+            with _own_signals():
+                self._connect()
+        except BaseException:
+            self._restore()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import ray  # noqa: PLC0415
+
+        try:
+            ray.shutdown()
+        finally:
+            self._restore()
+
+    def nodes(self) -> tuple[ClusterNode, ...]:
+        """The living nodes, as the head knows them.
+
+        Raises:
+            UnavailableError: The head does not answer.
+        """
+        import ray  # noqa: PLC0415
+
+        look: Callable[[], list[dict[str, Any]]] = ray.nodes
+        try:
+            found = [node for node in look() if node["Alive"]]
+        except Exception as error:  # Ray has no common error for a head that is gone
+            raise UnavailableError(f"the head of the cluster does not answer: {error}") from error
+        names = list(_names(found))
+        return tuple(ClusterNode(node["NodeID"], name) for node, name in zip(found, names, strict=True))
+
+    @property
+    def own_node(self) -> str:
+        """Id of the node that this process is on."""
+        import ray  # noqa: PLC0415
+
+        return str(ray.get_runtime_context().get_node_id())
+
+    def actor(self, kind: type, node: str, *args: object, threads: int = 1) -> Actor:
+        """Start an actor on a node. Nothing of it is ever tried again by Ray: a run costs money.
+
+        Args:
+            kind: Its class.
+            node: Id of the node.
+            args: For its constructor.
+            threads: Calls that it serves at once.
+        """
+        import ray  # noqa: PLC0415
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
+
+        options: dict[str, Any] = {
+            "num_cpus": 0,
+            "max_restarts": 0,
+            "max_task_retries": 0,
+            "max_concurrency": threads,
+            "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=False),
+        }
+        remote: Any = ray.remote(**options)
+        return Actor(remote(kind).remote(*args))
+
+    def _connect(self) -> None:
+        import ray  # noqa: PLC0415
+
+        host = self.address.partition(":")[0]
+        own: dict[str, Any] = {"_node_ip_address": host} if host.startswith(_LOOPBACK) else {}
+        try:
+            ray.init(
+                address=self.address,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                configure_logging=False,
+                **own,
+            )
+        except Exception as error:  # Ray raises what it likes here
+            said = " ".join(str(error).split())[:400]
+            raise UnavailableError(
+                f"the Ray cluster at {self.address} cannot be used: {said}. This machine must be one of its "
+                "nodes (`ray start --address=HOST:PORT`), with the cluster's token in RAY_AUTH_TOKEN"
+            ) from error
+        _hush()
+
+    def _restore(self) -> None:
+        for name, value in self._before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _names(nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    nodes = list(nodes)
+    hosts = [str(node["NodeManagerHostname"]) for node in nodes]
+    for node, host in zip(nodes, hosts, strict=True):
+        address = str(node["NodeManagerAddress"])
+        if address.startswith(_LOOPBACK):
+            yield address
+        else:
+            yield host if hosts.count(host) == 1 else f"{host}/{address}"
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray takes SIGTERM for itself when it connects."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    taken = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)
+
+
+def _hush() -> None:
+    """Ray prints to our output what happens to nodes: we tell it ourselves."""
+    from ray._private import worker  # noqa: PLC0415
+
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda *_, **__: None
