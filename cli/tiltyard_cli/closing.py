@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from tiltyard_cluster import TrialResult
 
 
-def closing(result: "TrialResult", spec: Path, folder: Path) -> Iterator[str]:
+def closing(result: "TrialResult", spec: Path, folder: str) -> Iterator[str]:
     """The lines, for standard output.
 
     Args:
         result: What the trial came to.
         spec: The spec's file, as the user named it.
-        folder: The results folder, as the user knows it.
+        folder: Where the results lie, as the user knows it.
     """
     yield _counts(result, folder)
     for reason in result.unhealthy_because:
@@ -30,7 +30,7 @@ def closing(result: "TrialResult", spec: Path, folder: Path) -> Iterator[str]:
     yield f"Report: {suggest('report', folder)}"
 
 
-def _counts(result: "TrialResult", folder: Path) -> str:
+def _counts(result: "TrialResult", folder: str) -> str:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(result.outcomes.items()))
     spent = f"; {result.spent.words(scripted=result.scripted)}" if result.spent.tokens else ""
     recorded = f"{len(result.records)} of {len(result.plan.runs)} runs recorded in {folder}"

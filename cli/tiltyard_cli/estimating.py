@@ -3,7 +3,6 @@
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -24,10 +23,10 @@ _UNKNOWN = "unknown"
 
 def show_estimate(
     trial: "Trial",
-    folder: Path,
+    folder: str,
     options: "RunOptions",
     *,
-    prior: Sequence[Path],
+    prior: Sequence[str],
     price_per_mtok: float | None,
     as_json: bool,
 ) -> None:

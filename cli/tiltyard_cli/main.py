@@ -16,10 +16,14 @@ from tiltyard_cli.commands.fidelity import fidelity
 from tiltyard_cli.commands.help import help_command
 from tiltyard_cli.commands.images import images_app
 from tiltyard_cli.commands.init import init
+from tiltyard_cli.commands.merge import merge
 from tiltyard_cli.commands.model_script import model_script
 from tiltyard_cli.commands.parse import parse
+from tiltyard_cli.commands.plan import plan
+from tiltyard_cli.commands.push import pull, push
 from tiltyard_cli.commands.report import report
 from tiltyard_cli.commands.run import run
+from tiltyard_cli.commands.status import status
 from tiltyard_cli.invocation import suggest
 from tiltyard_cli.masked import masked_output
 from tiltyard_specs.errors import InterruptedTrialError, TiltyardError
@@ -44,8 +48,13 @@ app.command()(init)
 app.command()(check)
 app.command()(doctor)
 app.command()(run)
+app.command()(plan)
+app.command()(merge)
+app.command()(status)
 app.command()(report)
 app.command()(fidelity)
+app.command()(push)
+app.command()(pull)
 app.command()(parse)
 app.command(name="model-script")(model_script)
 app.add_typer(images_app, name="images")

@@ -26,3 +26,19 @@ ModelScript = Annotated[
         help="Answer model calls from this script: no provider, no key, no cost.",
     ),
 ]
+S3Endpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--s3-endpoint",
+        metavar="URL",
+        help="Address of the S3 service; default: AWS_ENDPOINT_URL_S3, else AWS.",
+    ),
+]
+Results = Annotated[
+    str,
+    typer.Argument(
+        metavar="RESULTS",
+        help="A results folder or s3://bucket/prefix, whole or unfinished.",
+        show_default=False,
+    ),
+]

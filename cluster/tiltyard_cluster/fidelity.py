@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from tiltyard_cluster.estimate_basis import undated
 from tiltyard_cluster.layout import run_key
+from tiltyard_cluster.places import Files
 from tiltyard_cluster.reading import ReadResult
-from tiltyard_cluster.store import Store
 from tiltyard_specs import Call, RunRecord, TrialReceipt, TrialSpec
 from tiltyard_specs.kinds import UNMETERED_KINDS
 from tiltyard_specs.variants import AgentVariant, expand
@@ -116,11 +116,11 @@ class Fidelity:
         return tuple(run for run in self.runs if run.completed and run.problem is not None)
 
 
-def check_fidelity(store: Store, result: ReadResult, worker: str | None = None) -> Fidelity:
+def check_fidelity(store: Files, result: ReadResult, worker: str | None = None) -> Fidelity:
     """Look at every call of every settled run.
 
     Args:
-        store: Where the result lies. Files of calls are read line by line.
+        store: Where the files of its runs lie. Files of calls are read line by line.
         result: What was read from it.
         worker: Pattern of the roles that count as the worker; by default what the agent was told to use.
     """
@@ -141,7 +141,7 @@ def _variants(receipt: TrialReceipt | None) -> Mapping[tuple[str, str], AgentVar
 
 
 def _run(
-    store: Store,
+    store: Files,
     record: RunRecord,
     variants: Mapping[tuple[str, str], AgentVariant],
     worker: str | None,
@@ -188,7 +188,7 @@ def _is_role(role: str | None, asked: str | None) -> bool:
     return role is not None and (undated(role) == undated(name) or name in role.split("-"))
 
 
-def _calls(store: Store, key: str) -> Iterator[Call]:
+def _calls(store: Files, key: str) -> Iterator[Call]:
     """The calls of a file that may be large; a line that a kill has cut is left out."""
     for line in _lines(store, key):
         try:
@@ -197,7 +197,7 @@ def _calls(store: Store, key: str) -> Iterator[Call]:
             continue
 
 
-def _lines(store: Store, key: str) -> Iterator[bytes]:
+def _lines(store: Files, key: str) -> Iterator[bytes]:
     rest = b""
     try:
         for chunk in store.stream(key):

@@ -55,6 +55,8 @@ def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow
         return Source(name, scratch, compact_into(scratch, store, share), receipt)
     manifest = Manifest.parse(text, f"{name}/{MANIFEST}")
     _require_plan(name, manifest.plan_id, plan)
+    if manifest.runs.keys() != set(receipt.order):
+        raise DataError(f"{name}/{MANIFEST} was altered: it does not name the runs that {TRIAL} does")
     paths = [fetch_file(name, store, manifest, file, scratch) for file in manifest.files]
     folder = paths[0].parent if paths else scratch
     _check_run_files(name, store, manifest)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tiltyard_specs.canonical import compact_json
 from tiltyard_specs.plan_file import PlanFile
-from tiltyard_specs.receipt import TrialReceipt
+from tiltyard_specs.receipt import Amendment, Registration, TrialReceipt
 
 _TABLES = ("repos", "images", "versions", "prices", "policy")
 _SINGLE = ("spec", "engine")
@@ -39,9 +39,29 @@ def merge_receipts(receipts: Sequence[TrialReceipt], plan: PlanFile, missing: in
             "selection": plan.selection.model_dump(),
             "started_at": min(receipt.started_at for receipt in receipts),
             "missing": missing,
+            "registration": _registration(receipts, drift),
+            "amendments": _amendments(receipts),
             "drift": drift.found(),
         }
     )
+
+
+def _registration(receipts: Sequence[TrialReceipt], drift: "_Drift") -> Registration | None:
+    """The first one. Parts that began with other specs differ in its hash."""
+    found = [receipt.registration for receipt in receipts if receipt.registration]
+    drift.one("registration.hash", [registration.hash for registration in found])
+    return min(
+        found,
+        key=lambda registration: (registration.at, registration.hash, sorted(registration.parts.items())),
+        default=None,
+    )
+
+
+def _amendments(receipts: Sequence[TrialReceipt]) -> list[Amendment]:
+    by_text = {
+        compact_json(item.model_dump(mode="json")): item for part in receipts for item in part.amendments
+    }
+    return sorted(by_text.values(), key=lambda item: (item.at, item.hash, item.changed))
 
 
 class _Drift:

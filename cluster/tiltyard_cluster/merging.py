@@ -18,12 +18,14 @@ from tiltyard_cluster.merge_sources import Source, open_source
 from tiltyard_cluster.merged_receipt import merge_receipts
 from tiltyard_cluster.record_tables import join_tables
 from tiltyard_cluster.store import Store
-from tiltyard_specs.errors import DataError
+from tiltyard_specs.errors import DataError, UsageError
 from tiltyard_specs.manifest import Manifest
 from tiltyard_specs.plan_file import PlanFile
 
 _NAMED = 5
 """How many runs a message names."""
+_TOLD = 10_000
+"""Records between two signs of progress."""
 
 
 @dataclass(slots=True)
@@ -60,7 +62,12 @@ class MergeError(DataError):
 
 
 def merge(
-    plan: PlanFile, parts: Sequence[tuple[str, Store]], target: Store, *, allow_partial: bool = False
+    plan: PlanFile,
+    parts: Sequence[tuple[str, Store]],
+    target: Store,
+    *,
+    allow_partial: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Tally:
     """Merge results of parts of a plan.
 
@@ -69,30 +76,92 @@ def merge(
         parts: Address and store of each part: a shard, a whole result, or a merged one.
         target: Where the merged result goes; an earlier one in it is replaced.
         allow_partial: Write it though runs are missing. The result says PARTIAL and no verdict rests on it.
+        tell: Told what is being done.
 
     Returns:
         What was found.
 
     Raises:
-        DataError: A part is of another plan or was altered, two differ on a run, runs are missing or foreign.
+        MergeError: A part is of another plan, has not ended or was altered, two differ on a run, runs are
+            missing or foreign. Its tally says what was found.
     """
+    if not parts:
+        raise UsageError("there is nothing to merge: give at least one result")
     with scratch_folder() as folder:
-        sources = []
-        for number, (name, store) in enumerate(parts):
-            scratch = folder / str(number)
-            scratch.mkdir()
-            sources.append(open_source(name, store, plan, scratch, allow_partial=allow_partial))
+        sources = _open_all(plan, parts, folder, tell, allow_partial=allow_partial)
         out = folder / "merged"
         out.mkdir()
-        merger = _Merger(plan, sources, out)
+        merger = _Merger(plan, sources, out, tell)
         manifest = merger.run(allow_partial=allow_partial)
         receipt = merge_receipts([source.receipt for source in sources], plan, len(merger.tally.missing))
+        tell(f"writing {merger.tally.present} records")
+        # Without both it is no trial, which nobody reads or adds to.
         target.remove(MANIFEST)
+        target.remove(TRIAL)
         for name in manifest.files:
             target.put_file(name, out / name)
         target.put(TRIAL, receipt.to_json().encode())
         target.put(MANIFEST, manifest.to_json().encode())
     return merger.tally
+
+
+def _open_all(
+    plan: PlanFile,
+    parts: Sequence[tuple[str, Store]],
+    folder: Path,
+    tell: Callable[[str], None],
+    *,
+    allow_partial: bool,
+) -> list[Source]:
+    """Open every part, so that all that is wrong with any of them is told at once."""
+    sources, problems = [], []
+    for number, (name, store) in enumerate(parts):
+        tell(f"checking {name}, {number + 1} of {len(parts)}")
+        scratch = folder / str(number)
+        scratch.mkdir()
+        try:
+            sources.append(open_source(name, store, plan, scratch, allow_partial=allow_partial))
+        except DataError as error:
+            problems.append(str(error))
+    if problems:
+        raise MergeError("; ".join(problems), _tally(plan, sources))
+    return sources
+
+
+def _tally(plan: PlanFile, sources: Sequence[Source]) -> Tally:
+    """What the manifests say that there is.
+
+    Raises:
+        MergeError: Two differ on a run.
+    """
+    found: dict[str, str] = {}
+    tally = Tally(expected=len(plan.runs.run_id))
+    conflict: tuple[str, Source] | None = None
+    for source in sources:
+        for run, digest in source.manifest.runs.items():
+            if digest is None:
+                continue
+            if run not in found:
+                found[run] = digest
+            elif found[run] == digest:
+                tally.duplicate += 1
+            else:
+                conflict = conflict or (run, source)
+    tally.missing = [run for run in sorted(plan.runs.run_id) if run not in found]
+    tally.present = tally.expected - len(tally.missing)
+    if len(found) > tally.present:
+        tally.foreign = sorted(found.keys() - set(plan.runs.run_id))
+    if conflict is not None:
+        run, source = conflict
+        other = next(each for each in sources if each.manifest.runs.get(run) is not None)
+        raise _differ(other, source, run, tally)
+    return tally
+
+
+def _differ(first: Source, second: Source, run: str, tally: Tally) -> MergeError:
+    return MergeError(
+        f"{first.name} and {second.name} differ on run {run}: leave the one out that you do not trust", tally
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,36 +175,41 @@ class _Copy:
 
 
 class _Merger:
-    def __init__(self, plan: PlanFile, sources: Sequence[Source], out: Path) -> None:
+    def __init__(
+        self, plan: PlanFile, sources: Sequence[Source], out: Path, tell: Callable[[str], None]
+    ) -> None:
         self._plan = plan
         self._sources = sources
         self._out = out
+        self._tell = tell
         self._digests: dict[str, str | None] = dict.fromkeys(sorted(plan.runs.run_id))
-        self.tally = Tally(expected=len(self._digests))
+        self.tally = _tally(plan, sources)
 
     def run(self, *, allow_partial: bool) -> Manifest:
+        self._require_whole(allow_partial=allow_partial)
         files = Files(self._out, table=False)
+        try:
+            self._write(files)
+        except MergeError:
+            raise
+        except DataError as error:
+            raise MergeError(str(error), self.tally) from error
+        self.tally.attempts = files.attempts.rows
+        return self._manifest(files)
+
+    def _write(self, files: Files) -> None:
         with files:
-            for copy in self._settled():
+            for copy in self._one_each(_records):
                 self._digests[copy.key[0]] = copy.digest
                 files.records.add(copy.line)
+                if files.records.rows % _TOLD == 0:
+                    self._tell(f"merged {files.records.rows} of {self.tally.present} records")
             for copy in self._one_each(_attempts):
                 files.attempts.add(copy.line)
-        self.tally.attempts = files.attempts.rows
-        self.tally.present = files.records.rows
-        self.tally.missing = [run for run, digest in self._digests.items() if digest is None]
-        self._require_whole(allow_partial=allow_partial)
+        self._tell("joining tables")
         join_tables(
             [(source.folder / TABLE_FILE, source.name) for source in self._sources], self._out / TABLE_FILE
         )
-        return self._manifest(files)
-
-    def _settled(self) -> Iterator[_Copy]:
-        for copy in self._one_each(_records):
-            if copy.key[0] in self._digests:
-                yield copy
-            else:
-                self.tally.foreign.append(copy.key[0])
 
     def _one_each(self, read: Callable[[Source], Iterator[_Copy]]) -> Iterator[_Copy]:
         """The copies of all sources in order, one of each key."""
@@ -143,20 +217,11 @@ class _Merger:
         kept: _Copy | None = None
         for copy in heapq.merge(*streams, key=attrgetter("key")):
             if kept is not None and kept.key == copy.key:
-                self._drop(copy, kept)
+                if copy.line != kept.line:
+                    raise _differ(kept.source, copy.source, copy.key[0], self.tally)
                 continue
             kept = copy
             yield copy
-
-    def _drop(self, copy: _Copy, kept: _Copy) -> None:
-        """See that a further copy says the same."""
-        if copy.line != kept.line:
-            raise MergeError(
-                f"{kept.source.name} and {copy.source.name} differ on run {copy.key[0]}: "
-                "leave the one out that you do not trust",
-                self.tally,
-            )
-        self.tally.duplicate += copy.key[1] == _SETTLED
 
     def _require_whole(self, *, allow_partial: bool) -> None:
         tally = self.tally

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from tiltyard_cluster.known_secrets import refuse_values
+from tiltyard_cluster.launchable import require_launchable
 from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.resolve import resolve
 from tiltyard_cluster.sharding import to_file
@@ -19,8 +21,14 @@ def plan_trial(trial: Trial, options: RunOptions | None = None, *, spec: str, sh
         options: How it is to be run; the model script counts.
         spec: Path of the spec from the folder of the file, in its own words.
         shards: Into how many parts it is to be cut.
+
+    Raises:
+        DataError: It holds what no run can start with.
     """
-    resolved = resolve(trial, options or RunOptions())
+    options = options or RunOptions()
+    refuse_values(trial, options.environ)
+    require_launchable(trial)
+    resolved = resolve(trial, options)
     return to_file(
         resolved.plan,
         spec=spec,

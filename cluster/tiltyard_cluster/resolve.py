@@ -106,6 +106,7 @@ def retire_failed(plan: Plan, before: Progress, publisher: Publisher) -> Progres
     return after
 
 
-def default_out(path: Path) -> Path:
-    """Where results of a spec go unless told otherwise: beside it, under its name."""
-    return path.parent / f"{path.stem}-results"
+def default_out(path: Path, shard: ShardName | None = None) -> Path:
+    """Where results of a spec go unless told otherwise: beside it, under its name; each shard's apart."""
+    part = f"-{shard.index}-of-{shard.of}" if shard else ""
+    return path.parent / f"{path.stem}-results{part}"

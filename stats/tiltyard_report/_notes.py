@@ -19,8 +19,7 @@ def alerts(chosen: Selection, audit: Sequence[AuditRow]) -> tuple[str, ...]:
     """What must be read before any number."""
     lines = []
     if chosen.partial:
-        done, planned = fmt.plural(chosen.recorded, "run"), chosen.facts.expected_runs
-        lines.append(f"PARTIAL: {done} of {planned:,} planned are recorded: no verdicts yet.")
+        lines.append(_partial(chosen))
     lines += _health.alerts(chosen.runs, chosen.audits)
     lines += _uneven.alert(_uneven.losses(chosen.runs))
     lines += _audit.alert(audit)
@@ -28,6 +27,14 @@ def alerts(chosen: Selection, audit: Sequence[AuditRow]) -> tuple[str, ...]:
     if chosen.facts.scripted:
         lines.append("SCRIPTED: the replies came from a script, so these numbers say nothing about a model.")
     return tuple(lines)
+
+
+def _partial(chosen: Selection) -> str:
+    done, planned = fmt.plural(chosen.recorded, "run"), chosen.facts.expected_runs or 0
+    if chosen.facts.shard is None:
+        return f"PARTIAL: {done} of {planned:,} planned are recorded: no verdicts yet."
+    part = f"this is shard {chosen.facts.shard}, with {done} of its {planned:,} recorded"
+    return f"PARTIAL: {part}: no verdicts before all shards are merged."
 
 
 def notes(runs: Sequence[Run], agents: Sequence[AgentReport], facts: Facts) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ class Facts:
 
     name: str | None = None
     expected_runs: int | None = None
+    shard: str | None = None
+    """Which part of a plan was run, such as 2 of 5; None for all of it."""
     baseline: str | None = None
     arms: tuple[str, ...] = ()
     """In the order of the spec."""
@@ -43,8 +45,8 @@ class Amended(TypedDict):
 def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
     """Read the receipt's facts.
 
-    Looked for: `trial`, the resolved `spec`, `runs_expected` (else the length of `order`), `policy.network`
-    (else the spec's), `policy.models`, `versions`, `registration` and `amendments`.
+    Looked for: `trial`, the resolved `spec`, `runs_expected` (else the length of `order`), `shard`,
+    `policy.network` (else the spec's), `policy.models`, `versions`, `registration` and `amendments`.
 
     Raises:
         DataError: A part that is there has a wrong type.
@@ -57,6 +59,7 @@ def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
     return Facts(
         name=_text(receipt, "trial") or _text(spec, "name"),
         expected_runs=_expected(receipt),
+        shard=_shard(receipt),
         baseline=_text(_part(spec, "defaults"), "baseline"),
         arms=_names(spec, "arms", "name"),
         agents=_names(spec, "agents", "name"),
@@ -98,6 +101,11 @@ def _registration(receipt: Mapping[str, object]) -> Amended:
     changed = later[-1].get("changed") if later else ()
     parts = tuple(map(str, changed)) if isinstance(changed, list | tuple) else ()
     return {"registered": _text(first, "hash"), "amended": parts, "restored": bool(later) and not parts}
+
+
+def _shard(receipt: Mapping[str, object]) -> str | None:
+    shard = _part(receipt, "shard")
+    return f"{shard.get('index')} of {shard.get('of')}" if shard else None
 
 
 def _expected(receipt: Mapping[str, object]) -> int | None:

@@ -81,7 +81,8 @@ def analyse(
         facts=facts,
         baseline=choose_baseline(baseline, every, facts),
         confidence=confidence,
-        partial=facts.expected_runs is not None and len(every) < facts.expected_runs,
+        partial=facts.shard is not None
+        or (facts.expected_runs is not None and len(every) < facts.expected_runs),
         recorded=len(every),
         runs=tuple(run for run in selected if not _audit.audits(run)),
         audits=tuple(run for run in selected if _audit.audits(run)),

@@ -3,12 +3,12 @@
 import dataclasses
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiltyard_cli.columns import columns
+from tiltyard_cli.options import Results, S3Endpoint
 
 if TYPE_CHECKING:
     from tiltyard_cluster.fidelity import Fidelity, RunFidelity, Use
@@ -17,7 +17,7 @@ _HEAD = ("requested", "resolved", "calls", "tokens", "USD")
 
 
 def fidelity(
-    path: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder, whole or unfinished.")],
+    results: Results,
     worker: Annotated[
         str | None,
         typer.Option(
@@ -25,6 +25,7 @@ def fidelity(
             help="Requested models that count as the worker; default: what the agent was told.",
         ),
     ] = None,
+    s3_endpoint: S3Endpoint = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Every run and arm as JSON.")] = False,
 ) -> None:
@@ -33,15 +34,16 @@ def fidelity(
     Exit code 1 means that in a completed run no call of the worker was answered: it says nothing about that
     model. 2 means that the calls of a completed run are not there.
     """
-    from tiltyard_cluster import FolderStore  # noqa: PLC0415
+    from tiltyard_cluster import open_result  # noqa: PLC0415
     from tiltyard_cluster.fidelity import check_fidelity  # noqa: PLC0415
+    from tiltyard_cluster.places import run_files  # noqa: PLC0415
     from tiltyard_cluster.reading import read_result  # noqa: PLC0415
 
-    store = FolderStore.open(path)
-    result = read_result(store, str(path))
+    store = open_result(results, s3_endpoint)
+    result = read_result(store, results)
     for problem in (*result.problems, *result.notes):
         typer.echo(f"tiltyard: {problem}", err=True)
-    found = check_fidelity(store, result, worker)
+    found = check_fidelity(run_files(store, results, result, s3_endpoint), result, worker)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
     else:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltyard_cli.asked import ask
 from tiltyard_cli.closing import closing
 from tiltyard_cli.estimating import show_estimate
 from tiltyard_cli.invocation import again
-from tiltyard_cli.loading import load, warn
-from tiltyard_cli.options import Agents, Arms, ModelScript, Questions, Reps, SpecFile
+from tiltyard_cli.loading import warn
+from tiltyard_cli.options import Agents, Arms, ModelScript, Questions, Reps, S3Endpoint
 
 if TYPE_CHECKING:
     from tiltyard_cluster import Preview, RunOptions, TrialResult
@@ -17,21 +18,36 @@ if TYPE_CHECKING:
 
 
 def run(  # noqa: PLR0913  # one parameter for each option
-    spec: SpecFile,
+    spec: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SPEC", help="The trial: a YAML or TOML file, or a plan of one.", show_default=False
+        ),
+    ],
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Results folder; default: SPEC's name with -results, beside it."),
+        str | None,
+        typer.Option(
+            metavar="DEST",
+            help="Results folder or s3://bucket/prefix; default: SPEC's name with -results, beside it.",
+        ),
     ] = None,
+    *,
+    plan: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Run what this plan says, at its commits.")
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Run this part of the plan, such as 2/5.")
+    ] = None,
+    s3_endpoint: S3Endpoint = None,
     reps: Reps = None,
     question: Questions = None,
     arm: Arms = None,
     agent: Agents = None,
     parallel: Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs at once.")] = None,
     model_script: ModelScript = None,
-    *,
     prior: Annotated[
-        list[Path] | None,
-        typer.Option("--from", metavar="DIR", help="With --estimate: earlier results; may be repeated."),
+        list[str] | None,
+        typer.Option("--from", metavar="RESULTS", help="With --estimate: earlier results; may be repeated."),
     ] = None,
     price_per_mtok: Annotated[
         float | None,
@@ -57,18 +73,28 @@ def run(  # noqa: PLR0913  # one parameter for each option
     results: the exit code is 0 when every run is recorded, and 3 when a setup failed, a treatment was not
     delivered, more than 5% of the runs were lost (infra, unmetered), or the budget left runs over.
     """
-    from tiltyard_specs import UsageError, select  # noqa: PLC0415
+    from tiltyard_specs import Selection, UsageError  # noqa: PLC0415
 
     if not estimate and (prior or price_per_mtok is not None or as_json):
         raise UsageError("--from, --price-per-mtok and --json need --estimate")
-    trial = select(load(spec), questions=question or (), arms=arm or (), agents=agent or (), reps=reps)
+    selection = Selection(
+        questions=tuple(question or ()), arms=tuple(arm or ()), agents=tuple(agent or ()), reps=reps
+    )
+    asked = ask(spec, plan, shard, selection)
+    trial = asked.trial
     # Only a right spec needs what takes long to load.
     from tiltyard_cluster import RunOptions, preview_trial  # noqa: PLC0415
     from tiltyard_cluster.resolve import default_out  # noqa: PLC0415
 
-    folder = out or default_out(spec)
+    folder = out or str(default_out(asked.spec, asked.shard))
     options = RunOptions(
-        retry_failed=retry_failed, model_script=model_script, parallel=parallel, no_budget=no_budget
+        retry_failed=retry_failed,
+        model_script=model_script,
+        parallel=parallel,
+        no_budget=no_budget,
+        plan=asked.plan,
+        shard=asked.shard,
+        s3_endpoint=s3_endpoint,
     )
     if estimate:
         warn(trial, scripted=model_script is not None)
@@ -81,12 +107,12 @@ def run(  # noqa: PLR0913  # one parameter for each option
         _show(preview_trial(trial, folder, options), folder)
         return
     result = _run(trial, folder, options)
-    for line in closing(result, spec, folder):
+    for line in closing(result, asked.spec, folder):
         typer.echo(line)
     raise typer.Exit(int(result.exit_code))
 
 
-def _run(trial: "Trial", folder: Path, options: "RunOptions") -> "TrialResult":
+def _run(trial: "Trial", folder: str, options: "RunOptions") -> "TrialResult":
     from tiltyard_cli.trial_run import run_with_progress  # noqa: PLC0415
     from tiltyard_specs import InterruptedTrialError  # noqa: PLC0415
 
@@ -96,7 +122,7 @@ def _run(trial: "Trial", folder: Path, options: "RunOptions") -> "TrialResult":
         raise InterruptedTrialError(f"{error}. To go on: {again()}") from error
 
 
-def _show(preview: "Preview", folder: Path) -> None:
+def _show(preview: "Preview", folder: str) -> None:
     runs = preview.plan.runs
     done = preview.progress.done
     for number, planned in enumerate(runs, start=1):
