@@ -23,7 +23,7 @@ from tiltyard_runner.masking import Masking
 from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_runner.metering import Metering
 from tiltyard_runner.recording import Ran, build_record
-from tiltyard_runner.redaction import redact_attempt
+from tiltyard_runner.redaction import mask_files, redact_attempt
 from tiltyard_runner.result_file import take_result_file
 from tiltyard_runner.setup import run_setup
 from tiltyard_runner.slot import GATEWAY_URL
@@ -60,9 +60,14 @@ def execute(job: Job, attempt: int, place: Place, folder: Path) -> RunRecord:
         return redact_attempt(life.run(), folder, job.secrets)
     except TiltyardError:
         # A wrong spec or a use of ours that is wrong: no agent's doing, and no run can mend it.
+        mask_files(folder, job.secrets)
         raise
     except (ValueError, RecursionError) as error:
         return redact_attempt(life.unrecorded(error), folder, job.secrets)
+    except BaseException:
+        # Nobody knows what it is; the files that stay behind hold no key all the same.
+        mask_files(folder, job.secrets)
+        raise
 
 
 _REASON = 500

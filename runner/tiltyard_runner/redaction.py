@@ -60,6 +60,13 @@ def redact_attempt(record: RunRecord, folder: Path, secrets: Iterable[str]) -> R
     return RunRecord.model_validate_json(json.dumps(data))
 
 
+def mask_files(folder: Path, secrets: Iterable[str]) -> None:
+    """Mask the files of an attempt that comes to no record."""
+    known = tuple(secrets)
+    _files(folder, Masking(known))
+    _mask(folder / _PATCH, lambda path: mask_file(path, exact(known)))
+
+
 def _words(count: int) -> str:
     return (
         "1 secret was masked in the results" if count == 1 else f"{count} secrets were masked in the results"

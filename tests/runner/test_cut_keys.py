@@ -16,7 +16,7 @@ from tiltyard_runner.cutting import beginning, ending
 from tiltyard_runner.masking import Masking
 from tiltyard_runner.output import OutputFiles
 from tiltyard_runner.recorded_calls import MAX_INPUT, recorded_calls
-from tiltyard_runner.redaction import mask_calls, redact_attempt
+from tiltyard_runner.redaction import mask_calls, mask_files, redact_attempt
 from tiltyard_specs.calls import Call
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord
@@ -166,3 +166,11 @@ def test_what_is_quoted_of_an_agent_begins_and_ends_with_whole_words(tmp_path: P
         message = error("crash", f"{'y ' * ((MAX_MESSAGE - 3 - shift) // 2)}{SHAPED} and so on").message
         assert SHAPED[:4] not in message.replace(SHAPED, "")
         assert MAX_MESSAGE - 2 * len(SHAPED) < len(message) <= MAX_MESSAGE
+
+
+def test_an_attempt_that_comes_to_no_record_leaves_no_key(tmp_path: Path) -> None:
+    for name in ("raw.out", "calls.jsonl", "patch.diff"):
+        (tmp_path / name).write_text(f"x {CUSTOM} y\n", encoding="utf-8")
+    mask_files(tmp_path, [CUSTOM])
+
+    assert {path.read_text() for path in tmp_path.iterdir()} == {f"x {MASK} y\n"}
