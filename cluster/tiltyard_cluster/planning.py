@@ -1,5 +1,6 @@
 """Makes plan files, and trials from them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from tiltyard_cluster.known_secrets import refuse_values
@@ -8,7 +9,7 @@ from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.resolve import resolve
 from tiltyard_cluster.sharding import to_file
 from tiltyard_specs import Trial, select
-from tiltyard_specs.errors import UsageError
+from tiltyard_specs.errors import DataError, UsageError
 from tiltyard_specs.plan_file import PlanFile
 from tiltyard_specs.receipt import ShardName
 
@@ -40,7 +41,7 @@ def plan_trial(trial: Trial, options: RunOptions | None = None, *, spec: str, sh
 
 
 def planned_trial(trial: Trial, plan: PlanFile) -> Trial:
-    """The part of a spec that a plan is of.
+    """The part of a spec that a plan is of, in the plan's order.
 
     Args:
         trial: What `load_trial` returned, not narrowed.
@@ -48,9 +49,19 @@ def planned_trial(trial: Trial, plan: PlanFile) -> Trial:
 
     Raises:
         UsageError: The spec no longer has what the plan names.
+        DataError: It has another seed.
     """
-    chosen = plan.selection
-    return select(trial, questions=chosen.questions, arms=chosen.arms, agents=chosen.agents, reps=chosen.reps)
+    chosen, seed = plan.selection, trial.whole.seed
+    if seed is not None and seed != plan.seed:
+        raise DataError(
+            f"the spec has changed since the plan was made: its seed is {seed}, the plan's {plan.seed}; "
+            "make a new plan"
+        )
+    narrowed = select(
+        trial, questions=chosen.questions, arms=chosen.arms, agents=chosen.agents, reps=chosen.reps
+    )
+    # Without a seed in the spec it follows from all of it, the budget and prices as well.
+    return replace(narrowed, seed=plan.seed)
 
 
 def spec_of(plan: PlanFile, path: Path) -> Path:
