@@ -125,7 +125,7 @@ class Driver:
 
     root: Path
     make: Callable[..., RunRecord]
-    paid: set[tuple[str, int]] = field(default_factory=set)
+    paid: list[tuple[str, int]] = field(default_factory=list)
     """Attempts that made a call."""
 
     def start(self, step: Step) -> None:
@@ -150,7 +150,7 @@ class Driver:
             folder = begin(self.root / STAGING, run, attempt).folder
             (folder / "prompt.txt").write_text("2+2?")
             (folder / "calls.jsonl").write_text(CALL + "\n")
-            self.paid.add((run.run_id, attempt))
+            self.paid.append((run.run_id, attempt))
             (folder / "raw.out").write_text("4")
             outcome = step.outcome if last else Outcome.INFRA
             record = self.make(run, outcome=outcome, attempt=attempt, tokens=TOKENS)
