@@ -22,6 +22,8 @@ _STREAM_SECONDS = 60.0
 _TICK = 0.25
 _POLL_FIRST = 0.005
 _ASK_INTERVAL = 1.0
+_BY_SIGKILL = 128 + 9
+_REMOVAL_SECONDS = 2.0
 _LINGER = 1.0
 """Seconds that a child which holds the output open may still add to it after the agent has ended."""
 
@@ -50,6 +52,7 @@ class Process(Protocol):
 
     def begin(self) -> Drain: ...  # noqa: D102
     def exit_code(self) -> int | None: ...  # noqa: D102
+    def end(self) -> State: ...  # noqa: D102
 
 
 class MainProcess:
@@ -58,6 +61,7 @@ class MainProcess:
     def __init__(self, container: Container, files: OutputFiles) -> None:
         self._container = container
         self._files = files
+        self._ended: State | None = None
 
     def begin(self) -> Drain:
         """Attach first: output from before that would be lost."""
@@ -68,8 +72,20 @@ class MainProcess:
 
     def exit_code(self) -> int | None:
         """None while it runs."""
-        state = self._container.state()
-        return None if state.running else state.exit_code
+        if self._ended is None:
+            state = self._container.state()
+            self._ended = None if state.running else state
+        return None if self._ended is None else self._ended.exit_code
+
+    def end(self) -> State:
+        """Nothing of the container runs when this returns: with its main process all others have ended."""
+        if self._ended is None:
+            return _killed(self._container)
+        if self._ended.exit_code == _BY_SIGKILL and not self._ended.oom_killed:
+            # Who removes a container kills it first. The agent's own doing looks the same, but stays there.
+            time.sleep(_REMOVAL_SECONDS)
+            return self._container.state()
+        return self._ended
 
 
 class ExecProcess:
@@ -92,6 +108,15 @@ class ExecProcess:
         """None while it runs."""
         return self._exec.exit_code()
 
+    def end(self) -> State:
+        """Nothing of the container runs when this returns."""
+        return _killed(self._container)
+
+
+def _killed(container: Container) -> State:
+    container.end()
+    return container.state()
+
 
 class Watch:
     """Waits for the agent's end and brings it about when a limit is passed."""
@@ -113,8 +138,7 @@ class Watch:
         seconds = time.monotonic() - began
         # While an interrupt hangs, so would every question about its container, and with it the kill.
         code = None if self._hangs() else process.exit_code()
-        self._container.end()
-        state = self._container.state()
+        state = process.end()
         if self._disk_bytes is None:
             # Asked at the end too, however short the run.
             self._disk_bytes = self._disk.final()
@@ -169,8 +193,8 @@ class Watch:
         self, code: int | None, state: State, seconds: float, files: OutputFiles, error: Exception | None
     ) -> AgentEnd:
         broken = state.error or (f"the engine's output stream broke: {error}" if error else "")
-        flooded = not broken and self._place.slot.overwhelmed()
-        if not broken and not flooded and not self._place.slot.alive():
+        way = "alive" if broken else self._place.slot.condition()
+        if way == "broken":
             broken = "the slot's way to the meter broke during the run"
         return AgentEnd(
             exit_code=code,
@@ -181,7 +205,7 @@ class Watch:
             disk_bytes=self._disk_bytes,
             dropped=files.dropped,
             broken=broken or None,
-            flooded=flooded,
+            flooded=way == "overwhelmed",
         )
 
 

@@ -6,7 +6,7 @@ it. The agent sees the meter at 127.0.0.1 and nothing else; forwarder and socket
 
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 import docker
 import docker.errors
@@ -20,6 +20,8 @@ _SOCKET_FOLDER = "/run/tiltyard"
 _NOBODY = 65_534
 # It uses 17 MiB itself; what the kernel holds for 512 sockets that nobody reads is counted as its own too.
 _BOUNDS = Bounds(cpus=1, memory=512 << 20, pids=16, disk=1 << 20)
+Condition = Literal["alive", "overwhelmed", "broken"]
+"""overwhelmed: it broke by itself, which only what a run sends through it can bring about."""
 _ENDED_FROM_OUTSIDE = frozenset({0, 128 + 9, 128 + 15})
 
 
@@ -88,17 +90,17 @@ class Slot:
 
     def alive(self) -> bool:
         """Whether the forwarder runs. A run that outlived it had no way to its model."""
-        try:
-            return self._forwarder is not None and self._forwarder.state().running
-        except docker.errors.NotFound:
-            return False
+        return self.condition() == "alive"
 
-    def overwhelmed(self) -> bool:
-        """Whether the forwarder broke by itself, which only what a run sends through it can bring about."""
+    def condition(self) -> Condition:
+        """How the forwarder stands."""
         try:
             state = None if self._forwarder is None else self._forwarder.state()
         except docker.errors.NotFound:
-            return False
-        if state is None or state.running:
-            return False
-        return state.oom_killed or state.exit_code not in _ENDED_FROM_OUTSIDE
+            return "broken"
+        if state is None:
+            return "broken"
+        if state.running:
+            return "alive"
+        by_itself = state.oom_killed or state.exit_code not in _ENDED_FROM_OUTSIDE
+        return "overwhelmed" if by_itself else "broken"
