@@ -187,7 +187,7 @@ class _Attempt:
         # What passed the disk limit is not carried anywhere: the machine's own disk is at stake.
         lost = end.cancelled or end.broken or end.disk_bytes is not None
         found = grade(self._place, job, container, self._folder) if wanted and not lost else Grade()
-        return Ran(end=end, result=result, grade=found, meter=meter)
+        return Ran(end=end, result=result, grade=found, meter=meter, disk_bound=container.disk_bound)
 
     def _result_file(self, container: Container, end: AgentEnd) -> Path | None:
         """A copy of the file in which some agents leave their result; None when there is none."""

@@ -14,9 +14,11 @@ import docker
 import docker.errors
 from docker.utils.socket import frames_iter
 
+from tiltyard_runner.disk_quota import with_quota
 from tiltyard_runner.errors import InfraError
 from tiltyard_runner.reaper import remove
 from tiltyard_runner.seccomp import profile
+from tiltyard_specs.record import DiskBound
 
 AGENT_UID = 1000
 ROOT_UID = 0
@@ -86,8 +88,18 @@ class Container:
         self._client = client
         self._plan = plan
         self.id = ""
+        self.disk_bound: DiskBound | None = None
+        """What keeps the disk limit; None where there is none."""
 
     def __enter__(self) -> Self:
+        bounds = self._plan.bounds
+        if bounds is None:
+            self.id = self._create(None)
+        else:
+            self.id, self.disk_bound = with_quota(self._client.api, bounds.disk, self._create)
+        return self
+
+    def _create(self, storage: dict[str, str] | None) -> str:
         plan = self._plan
         created = self._client.api.create_container(
             image=plan.image,
@@ -98,10 +110,9 @@ class Container:
             environment=dict(plan.env),
             labels=dict(plan.labels),
             stdin_open=False,
-            host_config=self._host_config(),
+            host_config=self._host_config(storage),
         )
-        self.id = created["Id"]
-        return self
+        return str(created["Id"])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -110,7 +121,7 @@ class Container:
         with suppress(docker.errors.DockerException, OSError):
             remove(self._client, self.id)
 
-    def _host_config(self) -> dict[str, Any]:
+    def _host_config(self, storage: dict[str, str] | None = None) -> dict[str, Any]:
         plan = self._plan
         options: dict[str, Any] = {
             "network_mode": plan.network,
@@ -120,6 +131,7 @@ class Container:
             "log_config": {"Type": "none", "Config": {}},
             "binds": list(plan.binds),
             "restart_policy": {"Name": "no"},
+            "storage_opt": storage,
         }
         # No nofile: the engine's own is the limit, and one above its hard limit fails the start.
         ulimits: list[docker.types.Ulimit] = []

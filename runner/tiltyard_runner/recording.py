@@ -15,7 +15,7 @@ from tiltyard_specs.answer_key import SlowPatternError
 from tiltyard_specs.claim import read_claim
 from tiltyard_specs.difference_record import Difference
 from tiltyard_specs.outcomes import Outcome
-from tiltyard_specs.record import AgentErrorFact, Delivery, Policy, RunRecord, Score, Spend
+from tiltyard_specs.record import AgentErrorFact, Delivery, DiskBound, Policy, RunRecord, Score, Spend
 from tiltyard_specs.usage import Usage
 from tiltyard_specs.visible import visible
 
@@ -28,6 +28,7 @@ class Ran:
     result: AgentResult
     grade: Grade
     meter: RunMeter
+    disk_bound: DiskBound | None = None
 
 
 def build_record(  # noqa: PLR0913  # one argument for each fact that only the attempt knows
@@ -103,7 +104,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         timed_out=end.timed_out if end else False,
         tampered=found.tampered,
         patch=found.patch,
-        policy=Policy.model_validate(job.policy),
+        policy=Policy.model_validate({**job.policy, "disk_bound": ran.disk_bound if ran else None}),
         agent_error=_error(result),
         warnings=_warnings(ran),
     )

@@ -4,7 +4,7 @@ The order of the fields is the order in the file. A later schema version may add
 before the fields, so that a newer file says "upgrade" and not "unknown key".
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -16,6 +16,7 @@ from tiltyard_specs.usage import Usage
 from tiltyard_specs.versioned import parse_versioned
 
 RECORD_VERSION = 1
+DiskBound = Literal["quota", "watched"]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -129,6 +130,8 @@ class Policy(RecordModel):
     """Where setup ran: image or run."""
     limits: dict[str, JsonValue] = Field(default_factory=dict)
     """Limits of the run, as resolved."""
+    disk_bound: DiskBound | None = None
+    """quota: the engine's storage keeps the disk limit; watched: the size was asked for at intervals."""
 
 
 class AgentErrorFact(RecordModel):

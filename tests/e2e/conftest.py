@@ -22,7 +22,7 @@ import yaml
 TILTYARD = str(Path(sys.executable).with_name("tiltyard"))
 _PATH = {"PATH": f"{Path(TILTYARD).parent}:{os.environ['PATH']}"}
 """Finds the command, so that its hints name it by its bare name."""
-PATIENCE = 120.0
+PATIENCE = 300.0
 
 CALL_MODEL = """\
 python3 -c '

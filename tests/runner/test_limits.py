@@ -214,3 +214,19 @@ def _running(engine: docker.DockerClient, role: str) -> list[Any]:
 def _left(engine: docker.DockerClient) -> int:
     labels = [f"{name}={value}" for name, value in Owner.current().labels(trial="tests", role="run").items()]
     return len(engine.api.containers(all=True, filters={"label": labels}))
+
+
+def test_the_record_says_what_keeps_the_disk_limit(bench: Any, engine: docker.DockerClient) -> None:
+    """A quota where the engine's storage has them, else the watch; this engine says which it is."""
+    from tiltyard_runner.container import Container, ContainerPlan  # noqa: PLC0415
+    from tiltyard_runner.disk_quota import is_refusal, quota_for  # noqa: PLC0415
+
+    record = bench.run("echo ok", edits=False).record
+    container = Container(engine, ContainerPlan(bench.image(edits=False).id, ("true",), {}))
+    refused: docker.errors.APIError | None = None
+    try:
+        engine.api.remove_container(container._create(quota_for(64 << 20)))
+    except docker.errors.APIError as error:
+        refused = error
+    assert refused is None or is_refusal(refused)
+    assert record.policy.disk_bound == ("quota" if refused is None else "watched")
