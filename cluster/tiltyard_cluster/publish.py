@@ -168,8 +168,7 @@ class Publisher:
             self.store.remove(f"{place}/{name}")
 
     def _take_files(self, place: str, folder: Path) -> None:
-        for path in _existing(folder):
-            self.store.put_file(f"{place}/{path.name}", path)
+        self.store.put_files(place, _existing(folder))
 
 
 def _existing(folder: Path) -> Iterable[Path]:

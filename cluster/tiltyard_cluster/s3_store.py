@@ -6,7 +6,7 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -125,6 +125,11 @@ class S3Store:
             metadata = {_DIGEST: file_sha256(path)} | ({_RAW: "zstd"} if raw else {})
             self._patiently(lambda: self._upload(key, source, metadata))
         path.unlink()
+
+    def put_files(self, folder: str, paths: Iterable[Path]) -> None:
+        """See `Store`."""
+        for path in paths:
+            self.put_file(f"{folder}/{path.name}", path)
 
     def get(self, key: str) -> bytes | None:
         """See `Store`.

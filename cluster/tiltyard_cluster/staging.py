@@ -31,7 +31,8 @@ def begin(staging: Path, run: PlannedRun, attempt: int) -> Begun:
     staging.mkdir(exist_ok=True)
     folder.mkdir()
     begun = Begun(run, attempt, folder)
-    write_down(folder, _BEGUN, json.dumps({"run": asdict(run), "attempt": attempt}).encode())
+    # Against a kill it need not be on the disk; after a power failure there is no attempt left to finish.
+    (folder / _BEGUN).write_text(json.dumps({"run": asdict(run), "attempt": attempt}))
     return begun
 
 

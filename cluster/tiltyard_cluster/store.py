@@ -5,7 +5,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +28,10 @@ class Store(Protocol):
 
     def put_file(self, key: str, path: Path) -> None:
         """Take a file into the store; the file is gone afterwards."""
+        ...
+
+    def put_files(self, folder: str, paths: Iterable[Path]) -> None:
+        """Take files into one folder of the store, each under its name; they are gone afterwards."""
         ...
 
     def get(self, key: str) -> bytes | None:
@@ -118,15 +122,13 @@ class FolderStore:
 
     def put_file(self, key: str, path: Path) -> None:
         """See `Store`."""
-        target = self._place(key)
-        _sync(path)
-        try:
-            path.replace(target)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            self._copy_over(path, target)
-        _sync(target.parent)
+        _sync(self._take(key, path).parent)
+
+    def put_files(self, folder: str, paths: Iterable[Path]) -> None:
+        """See `Store`. The folder is written to disk once for all."""
+        places = {self._take(f"{folder}/{path.name}", path).parent for path in paths}
+        for place in places:
+            _sync(place)
 
     def get(self, key: str) -> bytes | None:
         """See `Store`."""
@@ -179,6 +181,18 @@ class FolderStore:
 
     def _path(self, key: str) -> Path:
         return self.root / key
+
+    def _take(self, key: str, path: Path) -> Path:
+        target = self._place(key)
+        if path.stat().st_size > 0:
+            _sync(path)
+        try:
+            path.replace(target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            self._copy_over(path, target)
+        return target
 
     def _place(self, key: str) -> Path:
         """Where a new object goes; its folder is there."""

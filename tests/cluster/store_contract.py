@@ -107,6 +107,16 @@ class StoreContract:
 
         assert store.get("a/raw.out") == b"after"
 
+    def test_files_are_taken_together(self, store: Store, tmp_path: Path) -> None:
+        store.put("a/raw.out", b"before, longer")
+        contents = {"raw.out": b"after", "raw.err": b"", "patch.diff": bytes(range(256)) * 99}
+        for name, content in contents.items():
+            (tmp_path / name).write_bytes(content)
+        store.put_files("a", [tmp_path / name for name in contents])
+
+        assert {name: store.get(f"a/{name}") for name in contents} == contents
+        assert list(tmp_path.glob("*.*")) == []
+
     @pytest.mark.parametrize("key", ODD_NAMES)
     def test_odd_names(self, store: Store, key: str) -> None:
         assert store.put_if_absent(key, b"1")

@@ -1,7 +1,7 @@
 """Publishing loses nothing and doubles nothing, wherever a driver is killed."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,6 +53,10 @@ class KilledStore(FolderStore):
     def put_file(self, key: str, path: Path) -> None:
         self._live()
         super().put_file(key, path)
+
+    def put_files(self, folder: str, paths: Iterable[Path]) -> None:
+        for path in paths:
+            self.put_file(f"{folder}/{path.name}", path)
 
     def move(self, source: str, target: str) -> None:
         self._live()
