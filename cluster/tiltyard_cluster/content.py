@@ -4,7 +4,6 @@ import hashlib
 import os
 from pathlib import Path
 
-from tiltyard_gateway.scripted import load_script
 from tiltyard_specs.canonical import content_id
 
 
@@ -20,6 +19,8 @@ def script_digest(path: Path) -> str:
     Raises:
         DataError: It holds something wrong.
     """
+    from tiltyard_gateway.scripted import load_script  # noqa: PLC0415  # 0.2 s that only a script needs
+
     return content_id(load_script(path).model_dump(mode="json", exclude_defaults=True), length=64)
 
 

@@ -8,7 +8,6 @@ each run.json by the record. Memory does not grow with the records, only with th
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from pathlib import Path
 
 from tiltyard_cluster.compaction import Files, scratch_folder
@@ -147,7 +146,7 @@ def _tally(plan: PlanFile, sources: Sequence[Source]) -> Tally:
                 tally.duplicate += 1
             else:
                 conflict = conflict or (run, source)
-    tally.missing = [run for run in sorted(plan.runs.run_id) if run not in found]
+    tally.missing = sorted(run for run in plan.runs.run_id if run not in found)
     tally.present = tally.expected - len(tally.missing)
     if len(found) > tally.present:
         tally.foreign = sorted(found.keys() - set(plan.runs.run_id))
@@ -164,14 +163,8 @@ def _differ(first: Source, second: Source, run: str, tally: Tally) -> MergeError
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    """Of a record, in one of the sources."""
-
-    key: Key
-    line: bytes
-    digest: str
-    source: Source
+_Copy = tuple[Key, int, bytes]
+"""A record in one of the sources: its key, the number of the source, its line."""
 
 
 class _Merger:
@@ -199,29 +192,30 @@ class _Merger:
 
     def _write(self, files: Files) -> None:
         with files:
-            for copy in self._one_each(_records):
-                self._digests[copy.key[0]] = copy.digest
-                files.records.add(copy.line)
+            for (run, _), number, line in self._one_each(_records):
+                self._digests[run] = self._sources[number].manifest.runs[run]
+                files.records.add(line)
                 if files.records.rows % _TOLD == 0:
                     self._tell(f"merged {files.records.rows} of {self.tally.present} records")
-            for copy in self._one_each(_attempts):
-                files.attempts.add(copy.line)
+            for _, _, line in self._one_each(_attempts):
+                files.attempts.add(line)
         self._tell("joining tables")
         join_tables(
-            [(source.folder / TABLE_FILE, source.name) for source in self._sources], self._out / TABLE_FILE
+            [(source.folder / TABLE_FILE, source.name) for source in self._sources],
+            self._out / TABLE_FILE,
+            [run for run, digest in self._digests.items() if digest is not None],
         )
 
-    def _one_each(self, read: Callable[[Source], Iterator[_Copy]]) -> Iterator[_Copy]:
+    def _one_each(self, read: Callable[[Source, int], Iterator[_Copy]]) -> Iterator[_Copy]:
         """The copies of all sources in order, one of each key."""
-        streams = [read(source) for source in self._sources]
         kept: _Copy | None = None
-        for copy in heapq.merge(*streams, key=attrgetter("key")):
-            if kept is not None and kept.key == copy.key:
-                if copy.line != kept.line:
-                    raise _differ(kept.source, copy.source, copy.key[0], self.tally)
-                continue
-            kept = copy
-            yield copy
+        for copy in heapq.merge(*(read(source, number) for number, source in enumerate(self._sources))):
+            if kept is None or kept[0] != copy[0]:
+                kept = copy
+                yield copy
+            elif copy[2] != kept[2]:
+                first, second = self._sources[kept[1]], self._sources[copy[1]]
+                raise _differ(first, second, copy[0][0], self.tally)
 
     def _require_whole(self, *, allow_partial: bool) -> None:
         tally = self.tally
@@ -249,7 +243,7 @@ _SETTLED = 0
 """Stands for the attempt in the keys of settled runs, of which there is one each."""
 
 
-def _records(source: Source) -> Iterator[_Copy]:
+def _records(source: Source, number: int) -> Iterator[_Copy]:
     """The settled runs. A digest binds each line to the run that the manifest names: nothing is parsed."""
     where = f"{source.name}/{RECORDS_FILE}"
     named = [(run, digest) for run, digest in sorted(source.manifest.runs.items()) if digest]
@@ -258,15 +252,15 @@ def _records(source: Source) -> Iterator[_Copy]:
         line = next(lines, b"")
         if digest_of(line) != digest or f'"run_id":"{run}"'.encode() not in line:
             raise DataError(f"{where} was altered: the record of run {run} is not the manifest's")
-        yield _Copy((run, _SETTLED), line, digest, source)
+        yield (run, _SETTLED), number, line
     if next(lines, None) is not None:
         raise DataError(f"{where} was altered: it holds a record that its manifest does not name")
 
 
-def _attempts(source: Source) -> Iterator[_Copy]:
+def _attempts(source: Source, number: int) -> Iterator[_Copy]:
     where = f"{source.name}/{ATTEMPTS_FILE}"
     for key, line in keyed(read_lines(source.folder / ATTEMPTS_FILE, where), where):
-        yield _Copy(key, line, "", source)
+        yield key, number, line
 
 
 def _some(runs: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Writes and joins record tables: Parquet, sorted by run id, the same bytes for the same rows."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -70,64 +71,105 @@ class TableWriter:
         self._rows = []
 
 
-def join_tables(tables: Sequence[tuple[Path, str]], target: Path) -> None:
+def join_tables(tables: Sequence[tuple[Path, str]], target: Path, runs: Sequence[str]) -> None:
     """Write the rows of several tables as one. Of rows of one run the one with the least place stays.
 
     Args:
         tables: Parquet files, and where the files of their runs lie.
         target: The new file.
+        runs: The runs that it is to hold, sorted.
 
     Raises:
-        DataError: One is no table of records.
+        DataError: One is no table of records, or together they hold other runs.
     """
     import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
 
-    parts = [_placed(path, place) for path, place in tables]
-    table = pa.concat_tables(parts).unify_dictionaries() if parts else schema().empty_table()
-    order = _order(table)
-    with _writer(target, schema()) as writer:
-        for start in range(0, max(1, len(order)), _ROWS):
-            # Plain text again: a dictionary would stand in the file in the order of the tables given.
-            writer.write_table(table.take(order[start : start + _ROWS]).cast(schema()))
+    with ExitStack() as stack:
+        parts = [(_open(path, stack), place) for path, place in tables]
+        ids = _joined(parts, schema().field("run_id"))
+        places = _joined(parts, schema().field(PLACE))
+        order = _order(ids, places)
+        if not ids.take(order).equals(pa.array(runs, pa.string())):
+            names = ", ".join(str(path) for path, _ in tables)
+            raise DataError(f"the tables of the parts hold other runs than their records: {names}")
+        # A column at a time: no more than the result is held in memory.
+        columns = {field.name: pc.take(_joined(parts, field), order) for field in schema()}
+    _write(pa.table(columns), target)
 
 
-def _order(table: "pa.Table") -> "pa.UInt64Array":
+def _write(table: "pa.Table", target: Path) -> None:
+    with _writer(target, table.schema) as writer:
+        for start in range(0, max(1, len(table)), _ROWS):
+            writer.write_table(table.slice(start, _ROWS))
+
+
+def _order(ids: Any, places: Any) -> Any:
     """The indices of the first row of each run, by run id."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    keys = pa.table({"run_id": table["run_id"], PLACE: table[PLACE].cast(pa.string())})
+    keys = pa.table({"run_id": ids, PLACE: places})
     order = pc.sort_indices(keys, sort_keys=[("run_id", "ascending"), (PLACE, "ascending")])
-    ids = keys["run_id"].take(order)
+    ids = ids.take(order)
     if len(ids) < 2:  # noqa: PLR2004  # a pair
         return order
-    first = pc.not_equal(ids[1:].combine_chunks(), ids[:-1].combine_chunks())
+    first = pc.not_equal(ids[1:], ids[:-1])
     return order.filter(pa.concat_arrays([pa.array([True]), first]))
 
 
-def _placed(path: Path, place: str) -> "pa.Table":
-    """A table with the place of its rows filled in where they name none, and today's columns."""
+def _open(path: Path, stack: ExitStack) -> "pq.ParquetFile":
     import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
-        table = pq.read_table(path, read_dictionary=[*_LABELS, PLACE], memory_map=True)
+        return stack.enter_context(pq.ParquetFile(path, read_dictionary=_LABELS, memory_map=True))
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(f"{path} is no table of records: {error}") from error
-    columns = [
-        table[field.name] if field.name in table.column_names else pa.nulls(len(table), field.type)
-        for field in schema()
-    ]
-    filled: Any = pc.coalesce(columns[-1].cast(pa.string()), pa.scalar(place))
-    columns[-1] = filled.dictionary_encode()
-    return pa.table(dict(zip(schema().names, columns, strict=True)))
+
+
+def _joined(parts: Sequence[tuple["pq.ParquetFile", str]], field: "pa.Field[Any]") -> Any:
+    """A column of all parts in one piece; the rows of a part that name no place lie where it does."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    chunks: list[Any] = []
+    for file, place in parts:
+        column = _column(file, field)
+        chunks += (pc.coalesce(column, pa.scalar(place)) if field.name == PLACE else column).chunks
+    if not chunks:
+        return pa.array([], field.type)
+    return _canonical(pa.chunked_array(chunks))
+
+
+def _column(file: "pq.ParquetFile", field: "pa.Field[Any]") -> Any:
+    """A column of a part; one that its version did not know is empty."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if field.name in file.schema_arrow.names:
+        return file.read(columns=[field.name], use_threads=False)[field.name]
+    empty = pa.nulls(file.metadata.num_rows, field.type)
+    return pa.chunked_array([empty.dictionary_encode() if field.name in _LABELS else empty])
+
+
+def _canonical(column: Any) -> Any:
+    """The column in one piece. The values of its dictionary are sorted: it stands in the file as it is."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    whole = column.combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        return whole
+    order = pc.sort_indices(whole.dictionary)
+    rank = pc.sort_indices(order).cast(pa.int32())
+    return pa.DictionaryArray.from_arrays(rank.take(whole.indices), whole.dictionary.take(order))
 
 
 def _writer(path: Path, columns: "pa.Schema") -> "pq.ParquetWriter":
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    return pq.ParquetWriter(path, columns, compression="zstd")
+    # Without Arrow's own schema in the file: labels are texts to every reader.
+    return pq.ParquetWriter(path, columns, compression="zstd", store_schema=False)
 
 
 def _type(column: Column) -> "pa.DataType":
