@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from tiltyard_cli.commands.check import check
+from tiltyard_cli.commands.cluster import cluster_app
 from tiltyard_cli.commands.doctor import doctor
 from tiltyard_cli.commands.fidelity import fidelity
 from tiltyard_cli.commands.help import help_command
@@ -57,6 +58,7 @@ app.command()(push)
 app.command()(pull)
 app.command()(parse)
 app.command(name="model-script")(model_script)
+app.add_typer(cluster_app, name="cluster")
 app.add_typer(images_app, name="images")
 app.add_typer(images_app, name="image", hidden=True)
 app.command(name="help")(help_command)

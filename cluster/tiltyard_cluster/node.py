@@ -152,6 +152,10 @@ class LocalNode:
                 )
             )
 
+    def forwarder(self) -> Image:
+        """The forwarder's image, for nodes that have no builder."""
+        return self._builder.forwarder()
+
     def _slot(self, number: int, gateway: GatewayProcess, forwarder: Image, owner: Owner) -> Slot:
         name = str(number)
         return Slot(

@@ -36,6 +36,8 @@ def node_staging(name: str, recover: Callable[[Path], None]) -> Iterator[Path]:
             yield folder
         finally:
             _remove_empty(folder)
+    # A neighbour may have died meanwhile, and nobody come in its place.
+    _recover_dead(parent, recover)
     if not folder.exists():
         _lock_of(folder).unlink(missing_ok=True)
         _remove_empty(parent)
@@ -43,9 +45,8 @@ def node_staging(name: str, recover: Callable[[Path], None]) -> Iterator[Path]:
 
 def _recover_dead(parent: Path, recover: Callable[[Path], None]) -> None:
     for folder in sorted(path for path in parent.iterdir() if path.is_dir()):
-        lock = FileLock(_lock_of(folder), timeout=0)
         try:
-            with lock:
+            with FileLock(_lock_of(folder), timeout=0):
                 if folder.exists():
                     recover(folder)
                     shutil.rmtree(folder)

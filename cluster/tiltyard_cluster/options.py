@@ -32,6 +32,7 @@ class RunOptions:
         plan: Run what this plan says, at its commits; the trial must be the plan's.
         shard: Run this part of the plan.
         s3_endpoint: Address of the S3 service, for results in S3; by default what boto3 finds, else AWS.
+        cluster: Run on a Ray cluster: `local`, `local:N`, `auto` or `HOST:PORT`; by default on this machine.
         no_budget: Run agents that call paid models though the spec has no budget.
         listen: Called with each `Note`, `Planned`, `RunStarted` and `AttemptEnded`, from any thread.
         environ: Where keys and settings come from; by default the environment of this process.
@@ -44,6 +45,7 @@ class RunOptions:
     plan: PlanFile | None = None
     shard: ShardName | None = None
     s3_endpoint: str | None = None
+    cluster: str | None = None
     listen: Listener = _ignore
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 

@@ -5,9 +5,10 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 
+from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.crew import Crew
 from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
@@ -50,7 +51,7 @@ def parse_cluster(text: str) -> ClusterName:
         return ClusterName(None, int(found[1] or LOCAL_NODES))
     if text == "auto" or _REMOTE.fullmatch(text):
         return ClusterName(text)
-    raise UsageError(f"--cluster {text}: give local, local:N, auto or HOST:PORT")
+    raise UsageError(f"{text} names no cluster: give local, local:N, auto or HOST:PORT")
 
 
 @contextmanager
@@ -80,6 +81,8 @@ class ClusterWork:
     options: RunOptions
     forwarder: str
     """Id of the forwarder's image."""
+    spent: Spent = field(default_factory=Spent)
+    """What earlier starts have spent of the budget."""
     slack: float | None = None
     """Seconds that an attempt may take beyond its timeouts; None for the usual."""
     worker: type = NodeWorker

@@ -28,6 +28,8 @@ from tiltyard_specs.record import RunRecord, parse_record
 SLACK = 900.0
 """Seconds that an attempt may take beyond its agent's and its verify command's timeouts."""
 _LONGEST_WAIT = 0.5
+_BREATH = 5.0
+"""Seconds until a worker is hired again on a node that lost one: the node itself may be gone."""
 _NOBODY = 120.0
 """Seconds without any node, after which the trial ends."""
 
@@ -73,6 +75,7 @@ class RayExecutor:
         self._under_way: dict[int, datetime] = {}
         """When each attempt began."""
         self._up: set[str] = set()
+        self._ever_up = False
         self._settled: set[str] = set()
         self._refusals: dict[str, str] = {}
         self._alone_since = time.monotonic()
@@ -183,6 +186,7 @@ class RayExecutor:
                 self._listen(Note(f"node {name} has saved an attempt that a killed worker had left there"))
                 yield from self._settle_if_known(record.run_id)
         self._up.add(name)
+        self._ever_up = True
         self._scheduler.node_up(name, ready.slots)
 
     def _refused(self, name: str, why: str) -> None:
@@ -196,11 +200,11 @@ class RayExecutor:
         now = time.monotonic()
         if not self._crew.empty:
             self._alone_since = now
-        elif self._refusals or now - self._alone_since > _NOBODY:
+        elif (self._refusals and not self._ever_up) or now - self._alone_since > _NOBODY:
             reasons = "; ".join(f"{name}: {why}" for name, why in self._refusals.items())
             raise UnavailableError(f"no node of the cluster can be used: {reasons or 'there is none'}")
 
-    def _gone(self, name: str, why: str, *, rest: float = 0.0) -> Iterator[Finished]:
+    def _gone(self, name: str, why: str, *, rest: float = _BREATH) -> Iterator[Finished]:
         if not self._crew.dismiss(name, rest=rest):
             return
         self._listen(Note(f"node {name} is lost: {why}", warning=True))

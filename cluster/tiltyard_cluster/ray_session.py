@@ -76,6 +76,9 @@ class RaySession:
         """
         require_ray()
         wanted = _QUIET | dict(os.environ) | dict(self.environ)
+        if self.address.startswith(_LOOPBACK):
+            # Else Ray takes the address of the network card for the one that was meant.
+            wanted["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "1"
         self._before = {name: os.environ.get(name) for name in wanted}
         os.environ.update(wanted)
         try:

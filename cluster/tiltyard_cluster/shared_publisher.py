@@ -63,9 +63,11 @@ class SharedPublisher(Publisher):
 
     def lost(self, run: PlannedRun, record: RunRecord) -> bool:
         """Put an attempt on record that nobody may be left to tell of; False where it has one."""
-        key = f"{attempt_key(run_key(run), record.attempt)}/{ATTEMPT}"
+        own = attempt_key(run_key(run), record.attempt)
+        key = f"{own}/{ATTEMPT}"
         if not self.store.put_if_absent(key, record.to_json().encode()):
             return False
+        self.store.remove(f"{own}/{CLAIM}")
         settled = self.settled(run)
         if settled is not None and settled.attempt == record.attempt:
             # It has come back in the same moment, and settled its run.

@@ -2,8 +2,9 @@
 
 import threading
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import docker.errors
 import requests
@@ -30,6 +31,7 @@ from tiltyard_cluster.reading import read_attempts
 from tiltyard_cluster.recovery import recover
 from tiltyard_cluster.resolve import Progress, Resolved, progress, resolve, retire_failed, without_failed
 from tiltyard_cluster.stopper import Stopper
+from tiltyard_cluster.store import Store
 from tiltyard_cluster.superseded import superseded_note
 from tiltyard_cluster.trial_result import Preview, TrialResult
 from tiltyard_cluster.uncommitted import uncommitted
@@ -37,6 +39,9 @@ from tiltyard_images import connect, sweep_builds
 from tiltyard_runner.reaper import reap
 from tiltyard_specs import RunRecord, Trial, warnings
 from tiltyard_specs.errors import InterruptedTrialError, UnavailableError
+
+if TYPE_CHECKING:
+    from tiltyard_cluster.ray_session import RaySession
 
 _REMOVAL = 20.0
 """Seconds for a leftover that the engine cannot remove: it is left to the next start."""
@@ -142,7 +147,7 @@ class _Start:
                     client, self._trial, resolved, place.staging, publisher, self._options,
                     spent=self._spending.total,
                 )  # fmt: skip
-                self._run_on(node, before.left)
+                self._run_on(node, before.left, place.store)
             with disk_trouble(place.home):
                 after = progress(resolved.plan, publisher)
                 close_result(publisher, self._trial, resolved, options)
@@ -171,9 +176,16 @@ class _Start:
         found = estimate_left(self._trial, publisher, before.left, now, name=str(self._out))
         self._options.listen(Note(short_line(found), warning=short_of_money(found)))
 
-    def _run_on(self, node: LocalNode, left: Sequence[PlannedRun]) -> None:
-        open_runs = node.prepare(left)
-        with node.executor(self._enough) as executor:
+    def _run_on(self, node: LocalNode, left: Sequence[PlannedRun], store: Store) -> None:
+        with ExitStack() as stack:
+            # A cluster that cannot be reached is told of before images are built.
+            session = self._cluster(stack)
+            open_runs = node.prepare(left)
+            executor: Executor = stack.enter_context(
+                node.executor(self._enough)
+                if session is None
+                else self._cluster_executor(session, node, open_runs, store)
+            )
             self._executor = executor
             # Attached to the end: an interrupt while slots are taken down must not break that off.
             self._stopper.attach(lambda now: executor.cancel(now=now))
@@ -183,6 +195,25 @@ class _Start:
                 f"another tiltyard has taken {self._out} over, because this one was not heard of for long; "
                 "finished runs are kept: start again when that one has ended"
             )
+
+    def _cluster(self, stack: ExitStack) -> "RaySession | None":
+        if self._options.cluster is None:
+            return None
+        from tiltyard_cluster.ray_cluster import open_cluster, parse_cluster, tell_nodes  # noqa: PLC0415
+
+        session = stack.enter_context(open_cluster(parse_cluster(self._options.cluster)))
+        tell_nodes(session, self._options)
+        return session
+
+    def _cluster_executor(
+        self, session: "RaySession", node: LocalNode, runs: Sequence[OpenRun], store: Store
+    ) -> "AbstractContextManager[Executor]":
+        from tiltyard_cluster.ray_cluster import ClusterWork, cluster_executor  # noqa: PLC0415
+
+        work = ClusterWork(
+            self._trial, store, str(self._out), self._options, node.forwarder().id, self._spending.total
+        )
+        return cluster_executor(session, work, runs, self._enough)
 
     def _drive(self, executor: Executor, open_runs: Sequence[OpenRun]) -> None:
         for block in _blocks(open_runs):

@@ -39,6 +39,13 @@ def run(  # noqa: PLR0913  # one parameter for each option
         str | None, typer.Option(metavar="I/N", help="Run this part of the plan, such as 2/5.")
     ] = None,
     s3_endpoint: S3Endpoint = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLUSTER",
+            help="Run on a Ray cluster: HOST:PORT, auto, or local[:N] for N nodes on this machine.",
+        ),
+    ] = None,
     reps: Reps = None,
     question: Questions = None,
     arm: Arms = None,
@@ -86,6 +93,10 @@ def run(  # noqa: PLR0913  # one parameter for each option
     from tiltyard_cluster import RunOptions, preview_trial  # noqa: PLC0415
     from tiltyard_cluster.resolve import default_out  # noqa: PLC0415
 
+    if cluster is not None:
+        from tiltyard_cluster.ray_cluster import parse_cluster  # noqa: PLC0415
+
+        parse_cluster(cluster)
     folder = out or str(default_out(asked.spec, asked.shard))
     options = RunOptions(
         retry_failed=retry_failed,
@@ -95,6 +106,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
         plan=asked.plan,
         shard=asked.shard,
         s3_endpoint=s3_endpoint,
+        cluster=cluster,
     )
     if estimate:
         warn(trial, scripted=model_script is not None)

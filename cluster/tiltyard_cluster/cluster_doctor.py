@@ -1,0 +1,124 @@
+"""Says of each node of a cluster what it has for trials and what it lacks; changes nothing."""
+
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from concurrent.futures import TimeoutError as NotInTimeError
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from tiltyard_cluster.crew import words
+from tiltyard_cluster.doctor import Finding, examine_machine, missing, note, ok, open_engine
+from tiltyard_cluster.ray_session import RaySession
+from tiltyard_cluster.store import FolderStore, Store
+from tiltyard_specs.errors import TiltyardError
+
+_SECONDS = 180.0
+_CLOCK_NOTE = 2.0
+"""Seconds apart from which times in records cannot be compared across nodes."""
+_CLOCK_MISSING = 300.0
+"""Seconds apart from which a store in S3 soon refuses what a node signs."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFindings:
+    """What was found on one node."""
+
+    node: str
+    findings: tuple[Finding, ...]
+
+
+class NodeExaminer:
+    """Looks at the node that it is on. An actor, and like all of them without Ray inside."""
+
+    def examine(self, store: Store | None, proof: tuple[str, bytes]) -> tuple[Finding, ...]:
+        """Everything but the clock."""
+        engine = open_engine()
+        with nullcontext() if isinstance(engine, Finding) else closing(engine):
+            found = tuple(examine_machine(engine, os.environ))
+        return found if store is None else (*found, _sees(store, proof))
+
+    def clock(self) -> float:
+        """The time here."""
+        return time.time()
+
+    def versions(self) -> dict[str, str]:
+        """Of what driver and nodes must have alike."""
+        return installed()
+
+
+def installed() -> dict[str, str]:
+    """Versions of Tiltyard and Ray here."""
+    found = {}
+    for name in ("tiltyard", "ray"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "none"
+    return found
+
+
+def examine_cluster(session: RaySession, store: Store | None = None) -> Iterator[NodeFindings]:
+    """What each node has and lacks.
+
+    Args:
+        session: The cluster.
+        store: Where results are to go; every node must see it.
+    """
+    proof = (f".proof-{secrets.token_hex(8)}", secrets.token_bytes(16))
+    if store is not None:
+        store.put(*proof)
+    try:
+        for node in session.nodes():
+            yield NodeFindings(node.name, _examine(session, node.id, store, proof))
+    finally:
+        if store is not None:
+            store.remove(proof[0])
+
+
+def _examine(
+    session: RaySession, node: str, store: Store | None, proof: tuple[str, bytes]
+) -> tuple[Finding, ...]:
+    examiner = session.actor(NodeExaminer, node)
+    try:
+        versions = examiner.call("versions").result(_SECONDS)
+        found = examiner.call("examine", store, proof).result(_SECONDS)
+        asked = time.time()
+        there = examiner.call("clock").result(_SECONDS)
+        clock = _clock(there - (asked + time.time()) / 2)
+    except NotInTimeError:
+        return (missing(f"it did not answer within {_SECONDS:.0f} s"),)
+    except Exception as error:  # noqa: BLE001  # whatever a node fails with is what it lacks
+        return (missing(f"it cannot be examined: {words(error)}"),)
+    finally:
+        examiner.kill()
+    return (_alike(versions), clock, *found)
+
+
+def _alike(there: dict[str, str]) -> Finding:
+    here = installed()
+    text = ", ".join(f"{name} {there[name]}" for name in sorted(there))
+    if differing := [name for name in here if here[name] != there.get(name)]:
+        return missing(f"{text}; this machine has {', '.join(f'{name} {here[name]}' for name in differing)}")
+    return ok(f"{text}, as on this machine")
+
+
+def _clock(apart: float) -> Finding:
+    text = f"clock: {abs(apart):.1f} s {'ahead' if apart > 0 else 'behind'}"
+    if abs(apart) >= _CLOCK_MISSING:
+        return missing(f"{text}: set it (NTP)")
+    return note(f"{text}: times in records will not compare") if abs(apart) >= _CLOCK_NOTE else ok(text)
+
+
+def _sees(store: Store, proof: tuple[str, bytes]) -> Finding:
+    there = FolderStore(store.root) if isinstance(store, FolderStore) else store
+    where = store.root if isinstance(store, FolderStore) else store
+    try:
+        seen = there.get(proof[0]) == proof[1]
+    except (TiltyardError, OSError) as error:
+        return missing(f"results: {error}")
+    return (
+        ok(f"results: {where} is seen from here") if seen else missing(f"results: {where} is not seen here")
+    )
