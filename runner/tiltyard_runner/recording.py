@@ -1,5 +1,6 @@
 """Builds the record that an attempt leaves."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,7 +9,9 @@ from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentResult
 from tiltyard_runner.differences import Circumstances, difference
 from tiltyard_runner.grading.grade import Grade
+from tiltyard_runner.history_reads import history_reads
 from tiltyard_runner.job import Job
+from tiltyard_runner.masking import Masking
 from tiltyard_runner.recorded_calls import recorded_calls
 from tiltyard_runner.tool_use import used_tool
 from tiltyard_specs.answer_key import SlowPatternError
@@ -66,6 +69,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
     reported = _reported(result)
     end = ran.end if ran else None
     found = ran.grade if ran else Grade()
+    history = _history_reads(job, result)
     return RunRecord(
         run_id=identity.run_id,
         trial=identity.trial,
@@ -102,11 +106,12 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         used_tool=_used(job, result) if ran else None,
         exit_code=end.exit_code if end else None,
         timed_out=end.timed_out if end else False,
+        history_reads=history,
         tampered=found.tampered,
         patch=found.patch,
         policy=Policy.model_validate({**job.policy, "disk_bound": ran.disk_bound if ran else None}),
         agent_error=_error(result),
-        warnings=_warnings(ran),
+        warnings=(*_warnings(ran), *_history_warning(job, history)),
     )
 
 
@@ -123,6 +128,17 @@ def _used(job: Job, result: AgentResult) -> bool | None:
         return used_tool(job.uses, result.tool_calls) if job.uses else None
     except SlowPatternError:
         return None
+
+
+def _history_reads(job: Job, result: AgentResult) -> tuple[str, ...]:
+    reads = history_reads(result.tool_calls, Masking(job.secrets).text)
+    return tuple(visible(read, one_line=True) for read in reads)
+
+
+def _history_warning(job: Job, reads: tuple[str, ...]) -> Iterator[str]:
+    """Without a history there is nothing to be found in it."""
+    if reads and job.policy.get("history") == "full":
+        yield "the agent read the repository's history, which may hold the answer"
 
 
 def _turns(result: AgentResult, metered: Spend | None) -> int | None:

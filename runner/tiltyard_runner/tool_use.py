@@ -19,14 +19,14 @@ def used_tool(pattern: str, tool_calls: Iterable[ToolCall]) -> bool:
 
 def _call_texts(call: ToolCall) -> Iterator[str]:
     yield call.name
-    yield from _strings(call.input)
+    yield from texts_in(call.input)
     try:
         yield f"{call.name} {json.dumps(call.input, ensure_ascii=False)}"
     except (RecursionError, TypeError, ValueError):
         return
 
 
-def _strings(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
     """All texts inside a JSON value; without recursion, since an agent chose the depth."""
     left = [value]
     while left:

@@ -218,6 +218,8 @@ class RunRecord(RecordModel):
     """Exit status of the agent."""
     timed_out: bool = False
     """Whether the agent was stopped at its time limit."""
+    history_reads: tuple[str, ...] = ()
+    """Tool calls that read the repository's history, where an answer may lie; cut, and at most 20."""
     tampered: tuple[str, ...] = ()
     """Protected paths that the agent touched."""
     patch: PatchFact | None = None
