@@ -22,6 +22,8 @@ import yaml
 TILTYARD = str(Path(sys.executable).with_name("tiltyard"))
 _PATH = {"PATH": f"{Path(TILTYARD).parent}:{os.environ['PATH']}"}
 """Finds the command, so that its hints name it by its bare name."""
+collect_ignore = ["leaking_agent.py", "dying_driver.py"]
+"""Programs that tests start."""
 PATIENCE = 300.0
 
 CALL_MODEL = """\
