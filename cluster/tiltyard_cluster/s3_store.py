@@ -231,7 +231,7 @@ class S3Store:
             Metadata=metadata,
             **conditions,  # type: ignore[arg-type]
         )
-        return answer["ETag"]
+        return answer.get("ETag", "")
 
     def _tagged(self, key: str) -> Tagged | None:
         try:
