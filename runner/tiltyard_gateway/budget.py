@@ -68,13 +68,21 @@ class _Waiter:
 
 
 class Budget:
-    """The trial's account and the queue of calls that wait for room."""
+    """The trial's account and the queue of calls that wait for room.
 
-    def __init__(self, cap: Cap, spent: Amount, *, max_wait: float) -> None:
+    Args:
+        cap: What the trial may use.
+        spent: What it has used before.
+        max_wait: Seconds that a call may wait for room.
+        leased: Whether the cap may still grow, so that no call is beyond hope by it.
+    """
+
+    def __init__(self, cap: Cap, spent: Amount, *, max_wait: float, leased: bool = False) -> None:
         self.trial = Account("budget", cap, spent=spent)
         self.refused = 0
         """Calls that the trial's budget turned away."""
         self._max_wait = max_wait
+        self._leased = leased
         self._waiters: list[_Waiter] = []
 
     async def reserve(self, account: Account, amount: Amount) -> Reservation:
@@ -107,6 +115,22 @@ class Budget:
         self.trial.cap = cap
         self._serve()
 
+    def needs(self) -> Amount | None:
+        """The cap with which the first call that waits for the trial's money would fit; None if none does."""
+        waiter = self._first()
+        return None if waiter is None else self.trial.spent + self.trial.reserved + waiter.amount
+
+    def refuse(self) -> None:
+        """The cap will not grow for the call that waits first: unless calls in flight leave room, it ends."""
+        waiter = self._first()
+        if waiter is not None and self.trial.reserved == Amount():
+            waiter.granted.set_exception(self._over(self.trial, self.trial.lacks(waiter.amount) or "usd"))
+            self._serve()
+
+    def _first(self) -> _Waiter | None:
+        waiting = (waiter for waiter in self._waiters if not waiter.granted.done())
+        return next((waiter for waiter in waiting if self.trial.lacks(waiter.amount)), None)
+
     def _give_back(self, waiter: _Waiter) -> None:
         """Whoever hangs up or gives up may have been served in the same moment."""
         granted = waiter.granted
@@ -126,9 +150,8 @@ class Budget:
             if waiter.granted.done():
                 continue
             account, amount = waiter.account, waiter.amount
-            hopeless = next(
-                ((each, found) for each in (account, self.trial) if (found := each.hopeless(amount))), None
-            )
+            final = (account,) if self._leased else (account, self.trial)
+            hopeless = next(((each, found) for each in final if (found := each.hopeless(amount))), None)
             if hopeless:
                 waiter.granted.set_exception(self._over(*hopeless))
             elif self.trial.lacks(amount):

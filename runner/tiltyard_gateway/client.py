@@ -12,7 +12,16 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from tiltyard_gateway.config import GatewayConfig, RunMeter, RunTicket, Spent, meter_from_wire, to_wire
+from tiltyard_gateway.config import (
+    GatewayConfig,
+    LeaseOrder,
+    LeaseState,
+    RunMeter,
+    RunTicket,
+    Spent,
+    meter_from_wire,
+    to_wire,
+)
 from tiltyard_gateway.process import HelperProcess
 from tiltyard_specs.calls import Call
 from tiltyard_specs.errors import UnavailableError, UsageError
@@ -97,6 +106,10 @@ class GatewayProcess:
     def allow(self, budget: Budget) -> None:
         """Change the trial's budget from now on, earlier spend included."""
         self._ask("POST", "/budget", to_wire(budget))
+
+    def lease(self, order: LeaseOrder) -> LeaseState:
+        """Change the lease of a gateway that has one, and hear how it stands."""
+        return LeaseState.model_validate(self._ask("POST", "/lease", to_wire(order)))
 
     def held(self) -> dict[str, float]:
         """Addresses of providers that requests are held back from now, and for how many seconds yet."""

@@ -93,6 +93,29 @@ class Spent(Model):
     """Calls that the trial's budget turned away."""
 
 
+class LeaseOrder(Model):
+    """What the ledger of a budget over many gateways says to one of them, in its budget's own unit."""
+
+    granted: int
+    """What it may spend in all, from its start: pico-dollars or tokens."""
+    refused: bool = False
+    """Whether what it wants will never be granted."""
+    give_back: bool = False
+    """Whether it is to keep only what it has spent and holds in reserve."""
+
+
+class LeaseState(Model):
+    """What a gateway with a lease says of itself, in the same unit."""
+
+    granted: int
+    """What it keeps to."""
+    spent: int
+    reserved: int
+    """For calls in flight."""
+    wants: int
+    """By how much the lease is too small for the call that waits first; 0 when none waits."""
+
+
 StopReason = Literal["usd", "tokens", "turns", "trial budget", "unpriced"]
 """What ended a run at the meter. unpriced: a limit in USD, and a model whose price is unknown."""
 
@@ -108,6 +131,9 @@ class GatewayConfig(Model):
     """By exact model name."""
     budget: Budget | None = None
     """What all runs of this gateway together may spend, earlier spend included."""
+    leased: bool = False
+    """Whether it is one of many with one budget: it begins with a lease of nothing, and calls that do not fit
+    wait until `lease` has made it larger, or refused that. `budget` then only says which unit counts."""
     spent: Spent = Spent()
     """What was spent before this gateway began; only `usd` and `tokens` count."""
     timeouts: Timeouts = Timeouts()

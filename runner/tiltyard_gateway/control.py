@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 from pydantic import ValidationError
 
-from tiltyard_gateway.config import RunMeter, RunTicket
+from tiltyard_gateway.config import LeaseOrder, RunMeter, RunTicket
 from tiltyard_gateway.slots import Slots
 from tiltyard_specs.errors import TiltyardError
 from tiltyard_specs.trial import Budget
@@ -28,6 +28,7 @@ class Control:
             web.get("/alive", self._alive),
             web.get("/spent", self._spent),
             web.post("/budget", self._budget),
+            web.post("/lease", self._lease),
             web.get("/held", self._held),
             web.post("/hold", self._hold),
             web.post("/slots/{slot}/open", self._open),
@@ -49,6 +50,10 @@ class Control:
     async def _budget(self, request: web.Request) -> web.Response:
         self.slots.allow(Budget.model_validate_json(await request.read()))
         return web.json_response({})
+
+    async def _lease(self, request: web.Request) -> web.Response:
+        order = LeaseOrder.model_validate_json(await request.read())
+        return web.json_response(self.slots.lease(order).model_dump())
 
     async def _held(self, request: web.Request) -> web.Response:
         del request

@@ -16,6 +16,7 @@ from tiltyard_gateway.budget import Budget
 from tiltyard_gateway.config import GatewayConfig
 from tiltyard_gateway.control import Control
 from tiltyard_gateway.holds import Holds
+from tiltyard_gateway.leased import leased_cap
 from tiltyard_gateway.lifetime import stop_signal
 from tiltyard_gateway.limits import BACKLOG, raise_open_files
 from tiltyard_gateway.relay import Relay
@@ -51,7 +52,8 @@ def _budget(config: GatewayConfig) -> Budget:
     given = config.budget
     cap = Cap.of(given.usd, given.tokens) if given else Cap()
     spent = Amount.of(config.spent.usd, config.spent.tokens)
-    return Budget(cap, spent, max_wait=config.timeouts.room)
+    leased = config.leased and given is not None
+    return Budget(leased_cap(cap, 0) if leased else cap, spent, max_wait=config.timeouts.room, leased=leased)
 
 
 async def _listen(runner: web.AppRunner, socket: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from aiohttp import web
 
 from tiltyard_gateway.amounts import Cap
-from tiltyard_gateway.config import GatewayConfig, RunMeter, RunTicket, Spent
+from tiltyard_gateway.config import GatewayConfig, LeaseOrder, LeaseState, RunMeter, RunTicket, Spent
 from tiltyard_gateway.holds import Holds
+from tiltyard_gateway.leased import obey
 from tiltyard_gateway.limits import BACKLOG
 from tiltyard_gateway.relay import Relay
 from tiltyard_gateway.runs import Run
@@ -122,6 +123,16 @@ class Slots:
     def allow(self, budget: Budget) -> None:
         """Change the trial's budget."""
         self._budget.extend(Cap.of(budget.usd, budget.tokens))
+
+    def lease(self, order: LeaseOrder) -> LeaseState:
+        """Change the gateway's lease.
+
+        Raises:
+            UsageError: It has none.
+        """
+        if not self._config.leased or self._config.budget is None:
+            raise UsageError("this gateway has no lease: start it with leased and a budget")
+        return obey(self._budget, order)
 
     def get(self, name: str) -> Slot:
         """An open slot."""
