@@ -28,9 +28,12 @@ class _Lease:
     """In all, from the first."""
     spent: int = 0
     """Of it, as the node last said."""
-    wants: int = 0
-    """What it waits for."""
     alive: bool = True
+
+    @property
+    def counts(self) -> int:
+        """What of it counts as spent."""
+        return self.spent if self.alive else self.granted
 
 
 class Leases:
@@ -45,6 +48,10 @@ class Leases:
         self._cap = cap
         self._before = spent
         self._leases: dict[str, _Lease] = {}
+        self._queue: dict[str, int] = {}
+        """What each node waits for, in the order of asking."""
+        # Sums over all leases: a ledger of a thousand nodes is asked hundreds of times a second.
+        self._granted = self._counts = self._alive = 0
 
     def join(self, node: str) -> None:
         """A node has come. Each start of a node has a name of its own.
@@ -55,6 +62,7 @@ class Leases:
         if node in self._leases:
             raise ValueError(f"node {node} has joined already")
         self._leases[node] = _Lease()
+        self._alive += 1
 
     def ask(self, node: str, spent: int, wants: int) -> tuple[Answer, int]:
         """A node needs room for `wants` beyond what it has spent and holds in reserve.
@@ -73,22 +81,23 @@ class Leases:
         lease = self._living(node)
         self.report(node, spent)
         if wants <= self.free:
-            lease.granted += max(wants, min(self.free, self._portion()))
-            lease.wants = 0
+            more = max(wants, min(self.free, self._portion()))
+            self._set(lease, lease.granted + more, lease.spent)
+            self._queue.pop(node, None)
             return Answer.GRANTED, lease.granted
         if wants > self._cap - self.spent - (lease.granted - lease.spent):
             # What this node holds in reserve stays its own: only what others hold could come back.
-            lease.wants = 0
+            self._queue.pop(node, None)
             return Answer.REFUSED, lease.granted
-        lease.wants = wants
+        self._queue[node] = wants
         return Answer.WAIT, lease.granted
 
     def report(self, node: str, spent: int) -> None:
         """A node says what it has spent of its lease so far."""
         lease = self._leases[node]
         # More than the lease is possible when a provider charges beyond the worst case.
-        lease.spent = max(lease.spent, spent)
-        lease.granted = max(lease.granted, lease.spent)
+        spent = max(lease.spent, spent)
+        self._set(lease, max(lease.granted, spent), spent)
 
     def give_back(self, node: str, granted: int) -> None:
         """A node keeps only `granted` of its lease, as its own meter has confirmed.
@@ -99,13 +108,15 @@ class Leases:
         lease = self._living(node)
         if not lease.spent <= granted <= lease.granted:
             raise ValueError(f"node {node} keeps {granted} of a lease of {lease.granted}")
-        lease.granted = granted
+        self._set(lease, granted, lease.spent)
 
     def lost(self, node: str) -> int:
         """A node is gone: what it held counts as spent, for it may have spent it. Returns its whole lease."""
         lease = self._living(node)
+        self._counts += lease.granted - lease.spent
         lease.alive = False
-        lease.wants = 0
+        self._alive -= 1
+        self._queue.pop(node, None)
         return lease.granted
 
     def found(self, node: str, spent: int) -> None:
@@ -113,40 +124,51 @@ class Leases:
         lease = self._leases[node]
         if lease.alive:
             raise ValueError(f"node {node} is not lost")
-        lease.granted = lease.spent = max(lease.spent, spent)
+        spent = max(lease.spent, spent)
+        self._set(lease, spent, spent)
 
     def asked_back(self) -> list[str]:
-        """The nodes that hold more than they have spent, while others wait."""
-        if not any(lease.wants for lease in self._leases.values()):
+        """The nodes that are to give back what they do not use, while others wait.
+
+        Those that wait themselves are among them, but for the first: else each could hold a part of what all
+        of them wait for.
+        """
+        if not self._queue:
             return []
+        first = next(iter(self._queue))
         return [
             name
             for name, lease in self._leases.items()
-            if lease.alive and not lease.wants and lease.granted > lease.spent
+            if lease.alive and name != first and lease.granted > lease.spent
         ]
 
     def waiting(self) -> dict[str, int]:
-        """The nodes that wait, and for how much."""
-        return {name: lease.wants for name, lease in self._leases.items() if lease.wants}
+        """The nodes that wait, the longest first, and for how much."""
+        return dict(self._queue)
 
     @property
     def free(self) -> int:
         """What nobody holds; negative when providers charged more than the worst case."""
-        return self._cap - self._before - sum(lease.granted for lease in self._leases.values())
+        return self._cap - self._before - self._granted
 
     @property
     def spent(self) -> int:
         """What is known to be spent, and all that lost nodes held."""
-        leases = self._leases.values()
-        return self._before + sum(lease.spent if lease.alive else lease.granted for lease in leases)
+        return self._before + self._counts
 
     def lease(self, node: str) -> int:
         """What a node has been granted in all."""
         return self._leases[node].granted
 
     def _portion(self) -> int:
-        alive = sum(lease.alive for lease in self._leases.values())
-        return self.free // (SHARE * alive)
+        return self.free // (SHARE * self._alive)
+
+    def _set(self, lease: _Lease, granted: int, spent: int) -> None:
+        self._granted -= lease.granted
+        self._counts -= lease.counts
+        lease.granted, lease.spent = granted, spent
+        self._granted += lease.granted
+        self._counts += lease.counts
 
     def _living(self, node: str) -> _Lease:
         lease = self._leases[node]

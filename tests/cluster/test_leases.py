@@ -33,6 +33,23 @@ def test_what_others_hold_may_come_back() -> None:
     assert leases.waiting() == {}
 
 
+def test_nodes_that_all_wait_do_not_wait_for_each_other() -> None:
+    """Each holds a part of what all of them want: all but the first give theirs back."""
+    leases = Leases(100)
+    for name in ("a", "b", "c"):
+        leases.join(name)
+        leases.ask(name, 0, 30)
+        leases.report(name, 5)
+        leases.give_back(name, 30)
+    assert [leases.ask(name, 5, 20)[0] for name in ("c", "a", "b")] == [Answer.WAIT] * 3
+
+    assert list(leases.waiting()) == ["c", "a", "b"]
+    assert leases.asked_back() == ["a", "b"]
+    leases.give_back("a", 5)
+    assert leases.ask("c", 5, 20) == (Answer.GRANTED, 50)
+    assert leases.asked_back() == ["b", "c"]
+
+
 def test_what_can_never_fit_is_refused_at_once() -> None:
     leases = Leases(100, spent=30)
     leases.join("a")
@@ -160,6 +177,10 @@ class AnyInterleaving(RuleBasedStateMachine):
         in_flight = sum(sum(node.reserved) for node in (self.nodes | self.gone).values())
         assert self.provider + in_flight <= self.CAP
         assert self.leases.free >= 0
+        granted = {name: self.leases.lease(name) for name in self.leases._leases}
+        assert self.leases.free == self.CAP - self.BEFORE - sum(granted.values())
+        said = [lease.spent if lease.alive else lease.granted for lease in self.leases._leases.values()]
+        assert self.leases.spent == self.BEFORE + sum(said)
         assert all(node.lease == self.leases.lease(name) for name, node in self.nodes.items())
 
 
