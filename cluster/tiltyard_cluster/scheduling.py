@@ -305,6 +305,9 @@ class Scheduler:
 
     @staticmethod
     def _strike(node: _Node, now: float) -> None:
+        if node.rests_until > now:
+            # What was under way fails with the rest: one trouble, however many slots it meets.
+            return
         node.strikes += 1
         if node.strikes >= STRIKES:
             node.strikes = 0

@@ -144,6 +144,19 @@ def test_a_node_on_which_one_attempt_after_the_other_fails_rests_longer_each_tim
         now += rest
 
 
+def test_a_trouble_that_meets_many_slots_at_once_is_one_trouble() -> None:
+    """An engine that is restarted fails all attempts of its node, which then rests no longer for that."""
+    scheduler = Scheduler(retries=100, backoff=0.0)
+    scheduler.node_up("a", 4 * STRIKES)
+    for number in range(4 * STRIKES):
+        scheduler.submit(block(f"x{number}"))
+    for start in started(scheduler, 0):
+        assert scheduler.ended(start.number, End.FAILED, 0) is None
+
+    assert started(scheduler, REST - 1) == []
+    assert len(started(scheduler, REST)) == 4 * STRIKES
+
+
 def test_after_a_stop_nothing_begins() -> None:
     scheduler = Scheduler(retries=0)
     scheduler.node_up("a", 1)
