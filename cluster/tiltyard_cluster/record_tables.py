@@ -1,7 +1,7 @@
 """Writes and joins record tables: Parquet, sorted by run id, the same bytes for the same rows."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -86,6 +86,7 @@ def join_tables(tables: Sequence[tuple[Path, str]], target: Path, runs: Sequence
     import pyarrow.compute as pc  # noqa: PLC0415
 
     with ExitStack() as stack:
+        stack.enter_context(_frugal())
         parts = [(_open(path, stack), place) for path, place in tables]
         ids = _joined(parts, schema().field("run_id"))
         places = _joined(parts, schema().field(PLACE))
@@ -95,7 +96,20 @@ def join_tables(tables: Sequence[tuple[Path, str]], target: Path, runs: Sequence
             raise DataError(f"the tables of the parts hold other runs than their records: {names}")
         # A column at a time: no more than the result is held in memory.
         columns = {field.name: pc.take(_joined(parts, field), order) for field in schema()}
-    _write(pa.table(columns), target)
+        _write(pa.table(columns), target)
+
+
+@contextmanager
+def _frugal() -> Iterator[None]:
+    """Within the block memory goes back to the system when it is free: Arrow's own pool keeps a good part."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(before)
 
 
 def _write(table: "pa.Table", target: Path) -> None:
