@@ -71,6 +71,7 @@ COLUMNS: tuple[Column, ...] = (
     *_columns("json", "difference"),
     *_columns("texts", "warnings"),
     Column("tools", "texts", ("tool_calls",)),
+    *_columns("flag", "metered.imputed"),
 )
 """In the order of the table. `tools` holds the names of the tool calls, in their order."""
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from tiltyard_report import _format as fmt
 from tiltyard_report._table import escape, table
 from tiltyard_report._verdicts import decision
-from tiltyard_report.model import AgentReport, ArmRow, Comparison, Measure, QuestionCell, Report
+from tiltyard_report.measure_model import Measure
+from tiltyard_report.model import AgentReport, ArmRow, Comparison, QuestionCell, Report
 
 _THOUSAND = 1000
 _USED_TOOL = "used tool: runs in which a tool call matched the arm's `uses`, of those that count."

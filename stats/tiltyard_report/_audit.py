@@ -4,16 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tiltyard_report import _format as fmt
-from tiltyard_report._records import Run
-from tiltyard_report.model import AuditCount, AuditRow
-
-ORACLE = "oracle"
-NOP = "nop"
-
-
-def audits(run: Run) -> bool:
-    """Whether a run audits its question instead of competing."""
-    return run.kind in {ORACLE, NOP}
+from tiltyard_report._run import NOP, ORACLE, Run
+from tiltyard_report.audit_model import AuditCount, AuditRow
 
 
 def audit(questions: Sequence[str], runs: Sequence[Run]) -> tuple[AuditRow, ...]:

@@ -5,13 +5,12 @@ cheapest account of what an arm lacks.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tiltyard_report import _format as fmt
-from tiltyard_report._compare import Cell
-from tiltyard_report._records import Run
+from tiltyard_report._run import Cell, Run
 from tiltyard_report._table import code, escape, table
-from tiltyard_report.model import ClaimNote, ClaimRow, Claims
+from tiltyard_report.claims_model import ClaimNote, ClaimRow, Claims
 from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.outcomes import Outcome
 
@@ -24,7 +23,7 @@ _LEGEND = (
 )
 
 
-def claims(cells: dict[Cell, list[Run]]) -> Claims | None:
+def claims(cells: Mapping[Cell, Sequence[Run]]) -> Claims | None:
     """The claims of all runs that were asked for one; None when none was."""
     asked = {cell: [run for run in runs if run.claim] for cell, runs in cells.items()}
     rows = tuple(_row(agent, arm, runs) for (agent, arm), runs in asked.items() if runs)

@@ -5,43 +5,59 @@ from dataclasses import replace
 from math import isnan, nan
 
 from tiltyard_report._measures import Quantity, by_question, counted, tokens, usd
-from tiltyard_report._records import Run
+from tiltyard_report._options import Methods, Options
+from tiltyard_report._run import Cell, Run
 from tiltyard_report.model import Comparison, Gap
-from tiltyard_stats import Decision, cost_ratio_stratified, cost_ratio_test, holm, token_verdict
+from tiltyard_specs.errors import DataError, UsageError
+from tiltyard_stats import (
+    Decision,
+    Interval,
+    cost_ratio,
+    cost_ratio_stratified,
+    cost_ratio_test,
+    holm,
+    token_verdict,
+)
 from tiltyard_stats.decide import MINIMUM_RUNS, NO_VERDICT
-
-Cell = tuple[str, str]
-"""Agent and arm."""
 
 
 def compare_tokens(
-    runs: Mapping[Cell, Sequence[Run]], baseline: str, *, confidence: float, partial: bool
+    runs: Mapping[Cell, Sequence[Run]],
+    baseline: str,
+    *,
+    options: Options,
+    partial: bool,
+    test: bool = True,
 ) -> dict[Cell, Comparison]:
     """Tokens of each arm against the baseline of the same agent, with verdicts.
 
     A partial result gets no verdict: what is missing may not be missing by chance.
     """
+    # Only the default has a test that goes with its interval.
+    tested = test and options.methods.cost == options.methods.one_cost == "log-t"
     raw = {
-        cell: _ratio(runs[cell], runs.get((cell[0], baseline), ()), tokens, confidence)
+        cell: _ratio(runs[cell], runs.get((cell[0], baseline), ()), tokens, options, tested=tested)
         for cell in runs
         if cell[1] != baseline
     }
-    adjusted = _adjust(raw)
+    adjusted = _adjust(raw) if tested else {}
     return {
-        cell: _decide(comparison, adjusted.get(cell, nan), partial=partial)
+        cell: _decide(comparison, adjusted.get(cell, nan), partial=partial, tested=tested)
         for cell, comparison in raw.items()
     }
 
 
-def compare_usd(arm: Sequence[Run], baseline: Sequence[Run], confidence: float) -> Comparison | None:
+def compare_usd(arm: Sequence[Run], baseline: Sequence[Run], options: Options) -> Comparison | None:
     """USD of an arm against the baseline, or None unless every counted run has a known cost."""
     if not all(usd(run) is not None for run in counted((*arm, *baseline))):
         return None
-    comparison = _ratio(arm, baseline, usd, confidence)
+    comparison = _ratio(arm, baseline, usd, options, tested=False)
     return comparison if comparison.ratio else None
 
 
-def _ratio(arm: Sequence[Run], baseline: Sequence[Run], quantity: Quantity, confidence: float) -> Comparison:
+def _ratio(
+    arm: Sequence[Run], baseline: Sequence[Run], quantity: Quantity, options: Options, *, tested: bool
+) -> Comparison:
     gaps = (*_gap(arm, quantity), *_gap(baseline, quantity))
     ours, theirs = by_question(arm, quantity), by_question(baseline, quantity)
     common = tuple(sorted(ours.keys() & theirs.keys()))
@@ -50,16 +66,33 @@ def _ratio(arm: Sequence[Run], baseline: Sequence[Run], quantity: Quantity, conf
     # A free baseline has no ratio; this happens where every run made no model call.
     defined = not gaps and bool(common) and all(sum(cell) > 0 for cell in pairs[1])
     return Comparison(
-        ratio=cost_ratio_stratified(*pairs, confidence=confidence) if defined else None,
+        ratio=_interval(*pairs, options) if defined else None,
         gaps=gaps,
         n_arm=sum(map(len, pairs[0])),
         n_baseline=sum(map(len, pairs[1])),
         questions=common,
         left_out=tuple(sorted(ours.keys() ^ theirs.keys())),
-        pvalue=cost_ratio_test(*pairs).pvalue if defined else nan,
+        pvalue=cost_ratio_test(*pairs).pvalue if defined and tested else nan,
         adjusted=nan,
         decision=None,
     )
+
+
+def _interval(
+    ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], options: Options
+) -> Interval:
+    methods: Methods = options.methods
+    if len(ours) == 1 and methods.one_cost != "log-t":
+        return cost_ratio(ours[0], theirs[0], confidence=options.confidence, method=methods.one_cost)
+    if methods.one_question_only:
+        raise UsageError(
+            f"method {methods.name} compares one question, and here are {len(ours)}; "
+            "choose one with --question."
+        )
+    try:
+        return cost_ratio_stratified(ours, theirs, confidence=options.confidence, method=methods.cost)
+    except ValueError as error:
+        raise DataError(f"method {methods.name} does not fit these runs: {error}") from error
 
 
 def _gap(runs: Sequence[Run], quantity: Quantity) -> tuple[Gap, ...]:
@@ -85,7 +118,7 @@ def _testable(comparison: Comparison) -> bool:
     return min(comparison.n_arm, comparison.n_baseline) >= MINIMUM_RUNS and not isnan(comparison.pvalue)
 
 
-def _decide(comparison: Comparison, adjusted: float, *, partial: bool) -> Comparison:
+def _decide(comparison: Comparison, adjusted: float, *, partial: bool, tested: bool) -> Comparison:
     if comparison.gaps and _some_known(comparison):
         decision = Decision(NO_VERDICT, ("unknown-tokens",))
     elif comparison.ratio is None:
@@ -94,6 +127,9 @@ def _decide(comparison: Comparison, adjusted: float, *, partial: bool) -> Compar
         decision = Decision(NO_VERDICT, ("partial",))
     else:
         decision = token_verdict(
-            comparison.ratio, n_arm=comparison.n_arm, n_baseline=comparison.n_baseline, pvalue=adjusted
+            comparison.ratio,
+            n_arm=comparison.n_arm,
+            n_baseline=comparison.n_baseline,
+            pvalue=adjusted if tested else None,
         )
     return replace(comparison, adjusted=adjusted, decision=decision)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
-from tiltyard_report._records import Run
+from tiltyard_report._run import Run
 from tiltyard_specs.prices import PRICES
 
 # What an image layer is allowed to depend on; within such a group it must not change.

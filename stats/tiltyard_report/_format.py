@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from math import floor, isfinite, log10
+from math import floor, inf, isfinite, log, log10
 
 from tiltyard_report._table import aligned
-from tiltyard_report.model import Rate
+from tiltyard_report.measure_model import Rate
 from tiltyard_stats import Interval
 
 Show = Callable[[float], str]
@@ -71,6 +71,29 @@ def level(confidence: float) -> str:
 def pvalue(value: float) -> str:
     """A p value with its relation, never `p=0.000`."""
     return "p<0.001" if value < 0.001 else f"p={value:.3f}"  # noqa: PLR2004
+
+
+def points(value: float) -> str:
+    """A difference of two shares in percentage points, with its sign."""
+    text = f"{100 * value:+.1f}"
+    return "0.0" if float(text) == 0 else text
+
+
+def point_bounds(interval: Interval) -> str:
+    """The bounds of such a difference."""
+    if not interval.known:
+        return unknown_bounds(interval)
+    return f"{points(interval.low)} to {points(interval.high)}"
+
+
+def amount(value: float, show: Show) -> str:
+    """A number, or a dash where it is not known."""
+    return show(value) if isfinite(value) else NONE
+
+
+def log_size(ratio: float) -> float:
+    """How far a ratio is from 1, either way."""
+    return log(ratio) if ratio > 0 else inf
 
 
 def unknown_bounds(interval: Interval) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._measures import counted
-from tiltyard_report._records import Run
+from tiltyard_report._run import Run
 from tiltyard_specs.outcomes import MAX_LOST, Outcome
 
 _UNHEALTHY = {

@@ -5,9 +5,10 @@ from dataclasses import replace
 from math import inf, nan
 from typing import TypeVar
 
-from tiltyard_report._records import Run
-from tiltyard_report.model import Measure, Rate, Spend
-from tiltyard_stats import stratified_mean, wilson
+from tiltyard_report._run import Run
+from tiltyard_report.measure_model import Measure, Rate
+from tiltyard_report.model import Spend
+from tiltyard_stats import mean_interval, stratified_mean, wilson
 
 Quantity = Callable[[Run], float | None]
 _Number = TypeVar("_Number", int, float)
@@ -33,6 +34,16 @@ def seconds(run: Run) -> float | None:
     return run.seconds
 
 
+def score(run: Run) -> float | None:
+    """Recall of the answer key, or whether it passed."""
+    return run.score
+
+
+def tool_calls(run: Run) -> float | None:
+    """Tool calls of the agent."""
+    return run.tool_calls
+
+
 def counted(runs: Iterable[Run]) -> list[Run]:
     """The runs that count as a pass or a failure."""
     return [run for run in runs if run.outcome.counted]
@@ -48,16 +59,21 @@ def by_question(runs: Iterable[Run], quantity: Quantity) -> dict[str, list[float
     return dict(sorted(cells.items()))
 
 
-def measure(runs: Sequence[Run], quantity: Quantity, confidence: float) -> Measure:
+def measure(runs: Sequence[Run], quantity: Quantity, confidence: float, *, normal: bool = False) -> Measure:
     """Mean of a quantity over the counted runs, each question weighing the same.
 
+    With `normal` it is the plain mean of all runs and a normal interval, as one of the sources has it.
     Where it is unknown for some runs the mean has no bounds: the known ones are no sample of all.
     """
     cells = by_question(runs, quantity)
     known = sum(map(len, cells.values()))
     if not cells:
         return Measure(None, 0, len(counted(runs)))
-    interval = stratified_mean(list(cells.values()), confidence=confidence, bounds=(0.0, inf))
+    if normal:
+        values = [value for cell in cells.values() for value in cell]
+        interval = mean_interval(values, confidence=confidence, method="z", bounds=(0.0, inf))
+    else:
+        interval = stratified_mean(list(cells.values()), confidence=confidence, bounds=(0.0, inf))
     unknown = len(counted(runs)) - known
     if unknown:
         warnings = (*interval.warnings, "missing-runs")

@@ -8,20 +8,23 @@ from tiltyard_report import _format as fmt
 from tiltyard_report._drift import drift
 from tiltyard_report._measures import counted
 from tiltyard_report._receipt import ALLOW, Facts
-from tiltyard_report._records import Run
+from tiltyard_report._run import Run
 from tiltyard_report._selection import Selection
-from tiltyard_report.model import AgentReport, AuditRow
+from tiltyard_report.audit_model import AuditRow
+from tiltyard_report.group_model import Losses
+from tiltyard_report.model import AgentReport, ArmRow
+from tiltyard_report.quality_model import PassRate
 from tiltyard_specs.outcomes import Outcome
-from tiltyard_stats.decide import MINIMUM_RUNS, SETTLED_RUNS
+from tiltyard_stats import few_trials
 
 
-def alerts(chosen: Selection, audit: Sequence[AuditRow]) -> tuple[str, ...]:
+def alerts(chosen: Selection, audit: Sequence[AuditRow], lost: Losses | None) -> tuple[str, ...]:
     """What must be read before any number."""
     lines = []
     if chosen.partial:
         lines.append(_partial(chosen))
     lines += _health.alerts(chosen.runs, chosen.audits)
-    lines += _uneven.alert(_uneven.losses(chosen.runs))
+    lines += _uneven.alert(lost)
     lines += _audit.alert(audit)
     lines += _registered.alert(chosen.facts)
     if chosen.facts.scripted:
@@ -37,10 +40,14 @@ def _partial(chosen: Selection) -> str:
     return f"PARTIAL: {part}: no verdicts before all shards are merged."
 
 
-def notes(runs: Sequence[Run], agents: Sequence[AgentReport], facts: Facts) -> tuple[str, ...]:
+def notes(chosen: Selection, agents: Sequence[AgentReport], lost: Losses | None) -> tuple[str, ...]:
     """What a careful reader needs to know about the data."""
+    runs, facts = chosen.runs, chosen.facts
     lines = [*_registered.note(facts), *_network(facts), *drift(runs), *_sources(runs), *_left_out(agents)]
-    lines += _uneven.note(_uneven.losses(runs))
+    lines += _uneven.note(lost)
+    lines += _few_trials(chosen, agents)
+    lines += _shocks(agents)
+    lines += _factors(agents)
     unmetered = sum(run.outcome is Outcome.UNMETERED for run in runs)
     if unmetered:
         made = fmt.plural(unmetered, "run")
@@ -49,20 +56,54 @@ def notes(runs: Sequence[Run], agents: Sequence[AgentReport], facts: Facts) -> t
     return tuple(lines)
 
 
-def methods(confidence: float, comparisons: int) -> tuple[str, ...]:
-    """How the numbers were computed."""
-    level = fmt.level(confidence)
-    lines = [
-        f"Intervals are {level}% intervals and speak about these questions.",
-        "Correct: Wilson's interval on the runs.",
-        "Timeout, limit, no_answer and tampered count as failures; infra and its like are excluded.",
-        "Tokens, turns and seconds: mean of the question means; Student's t, spread within questions.",
-        "Relative cost: ratio of arithmetic means by question, their geometric mean, and a log-t interval.",
-        f"Verdicts need {MINIMUM_RUNS} runs a side and are provisional under {SETTLED_RUNS}.",
-    ]
-    if comparisons > 1:
-        lines.append(f"Verdicts are corrected for {comparisons} comparisons (Holm); the intervals are not.")
-    return tuple(lines)
+def _few_trials(chosen: Selection, agents: Sequence[AgentReport]) -> Iterable[str]:
+    minimum = chosen.options.minimum_trials
+    for agent in agents:
+        theirs = next((_complete(row) for row in agent.arms if row.baseline), None)
+        for row in agent.arms:
+            ours = _complete(row) if row.delta else None
+            if ours is not None and theirs is not None and few_trials(ours, theirs, minimum=minimum):
+                yield (
+                    f"{agent.agent}, {row.arm}: {ours} against {theirs} complete repetitions, "
+                    f"fewer than the {minimum} that a comparison should have."
+                )
+
+
+def _complete(row: ArmRow) -> int | None:
+    rate = row.quality.rate if row.quality else None
+    return rate.complete_runs if rate else None
+
+
+def _shocks(agents: Sequence[AgentReport]) -> Iterable[str]:
+    for agent in agents:
+        for row in agent.arms:
+            rate = row.quality.rate if row.quality else None
+            if rate and rate.rule in _SHOCKED:
+                yield (
+                    f"{agent.agent}, {row.arm}: whole repetitions differ {fmt.tenths(rate.shock_ratio)}x "
+                    f"as much as single questions explain ({fmt.pvalue(rate.shock_pvalue)})."
+                    f"{_over_runs(rate)}"
+                )
+
+
+def _over_runs(rate: PassRate) -> str:
+    over = rate.over_runs
+    if over is None or not over.known:
+        return ""
+    return f" Over repetitions the pass rate is {100 * over.low:.1f} to {100 * over.high:.1f}%."
+
+
+_SHOCKED = frozenset({"over-runs", "rerun"})
+
+
+def _factors(agents: Sequence[AgentReport]) -> Iterable[str]:
+    """Said once for each arm: the factors do not depend on the agent."""
+    said: set[str] = set()
+    for row in (row for agent in agents for row in agent.arms if row.delta and row.arm not in said):
+        said.add(row.arm)
+        if row.delta and "several-factors" in row.delta.factor_warnings:
+            names = fmt.listed([change.name for change in row.delta.factors])
+            yield f"{row.arm}: {names} changed together, so no single one can be named as the cause."
 
 
 def _network(facts: Facts) -> Iterable[str]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tiltyard_report._measures import spend
-from tiltyard_report._records import Run
+from tiltyard_report._run import Run
 from tiltyard_report.model import OutcomeCount, OutcomeRow, Reason
 from tiltyard_specs.outcomes import Outcome
 

@@ -1,7 +1,7 @@
 """What a report takes from the receipt (trial.json). All of it is optional: records alone make a report."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 from tiltyard_specs.errors import DataError
@@ -32,6 +32,14 @@ class Facts:
     """Parts of the spec that are not as they were then."""
     restored: bool = False
     """Whether something was changed in between and changed back."""
+    reps: int | None = None
+    """Planned repetitions of each cell."""
+    arm_specs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Each arm as the spec gives it."""
+    repos: Mapping[str, str] = field(default_factory=dict)
+    """The repo of each question."""
+    missing: int = 0
+    """Runs that a merged result lacks."""
 
 
 class Amended(TypedDict):
@@ -66,6 +74,14 @@ def read_receipt(receipt: Mapping[str, object] | None) -> Facts:
         questions=_names(spec, "questions", "id"),
         network=network_text(network),
         **_registration(receipt),
+        reps=_whole(_part(receipt, "selection"), "reps") or _whole(_part(spec, "defaults"), "reps"),
+        arm_specs={str(item["name"]): item for item in _items(spec, "arms") if "name" in item},
+        repos={
+            str(item["id"]): str(item["repo"])
+            for item in _items(spec, "questions")
+            if "id" in item and item.get("repo")
+        },
+        missing=_whole(receipt, "missing") or 0,
         scripted=policy.get("models") == "scripted" or scripted(_part(receipt, "versions")),
     )
 
@@ -114,6 +130,16 @@ def _expected(receipt: Mapping[str, object]) -> int | None:
         raise DataError(f"Receipt: runs_expected is {expected!r}, it must be a whole number of at least 0.")
     order = receipt.get("order")
     return expected or (len(order) if isinstance(order, list | tuple) else 0) or None
+
+
+def _whole(source: Mapping[str, object], key: str) -> int | None:
+    value = source.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _items(spec: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
+    items = spec.get(key)
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list | tuple) else []
 
 
 def _names(spec: Mapping[str, object], key: str, name: str) -> tuple[str, ...]:

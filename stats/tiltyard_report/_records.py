@@ -1,16 +1,13 @@
-"""Records as they lie in run.json, read into the few columns that a report needs.
-
-This is the only place that knows the shape of a record, so that a column-wise reader can stand beside it
-later.
-"""
+"""Records as they lie in run.json, read into the few columns that a report needs; `_columns` reads tables."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from pydantic import ValidationError
 
 from tiltyard_report._accounts import Accounts, read_causes
 from tiltyard_report._receipt import network_text
+from tiltyard_report._run import Run, Spent, score_of
 from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
@@ -18,78 +15,34 @@ from tiltyard_specs.record import RECORD_VERSION
 from tiltyard_specs.usage import Usage
 from tiltyard_specs.visible import visible
 
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """The bounds of what a run used, where its tokens or cost are not fully known."""
-
-    least_tokens: int
-    """The tokens that are known; 0 where none are."""
-    open_calls: int
-    """Calls that may have been billed and whose usage is not fully known."""
-    most_tokens: int | None
-    """What the meter charged: the worst case stands for what is not known."""
-    most_usd: float | None
+_BUCKETS = frozenset(Usage.model_fields)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run as the statistics see it. None is unknown, which is never 0."""
-
-    question: str
-    """`<capability>+<question>` where capabilities are used."""
-    question_id: str
-    arm: str
-    agent: str
-    rep: int
-    outcome: Outcome
-    reason: str | None
-    tokens: int | None
-    """None also where only a part of them is known."""
-    kind: str
-    """How the agent's output was read; `oracle` and `nop` audit the questions."""
-    metered: bool
-    """Whether the tokens come from the meter; else the agent reported them."""
-    usd: float | None
-    spent: Spent
-    accounts: Accounts
-    turns: float | None
-    seconds: float | None
-    used_tool: bool | None
-    verified: bool
-    """Whether the verify command ran."""
-    verify_exit: int | None
-    """Its exit code, where it ended by itself."""
-    model: str | None
-    network: str | None
-    """`sealed`, `open`, or `allow: host, ...`."""
-    images: Mapping[str, object]
-    versions: Mapping[str, object]
-    warnings: tuple[str, ...]
-    claim: Claim | None
-    """What the agent says of its own checks; None when it was not asked."""
-
-
-def read_runs(records: Iterable[Mapping[str, object]]) -> tuple[Run, ...]:
-    """Read records and refuse what cannot be counted.
+def read_records(records: Iterable[Mapping[str, object]], source: int = 0) -> list[Run]:
+    """Read the records of one result.
 
     Raises:
-        DataError: A record lacks a key, has a wrong type or a newer schema, or stands there twice.
+        DataError: A record lacks a key, has a wrong type or a newer schema.
+    """
+    runs = [read_run(record, index) for index, record in enumerate(records)]
+    return [replace(run, source=source) for run in runs] if source else runs
+
+
+def refuse_doubles(runs: Iterable[Run]) -> None:
+    """Refuse two records of one run.
+
+    Raises:
+        DataError: A run stands there twice.
     """
     seen: dict[tuple[str, str, str, int], int] = {}
-    runs = []
-    for index, record in enumerate(records):
-        run = read_run(record, index)
-        key = (run.question, run.arm, run.agent, run.rep)
-        if key in seen:
+    for index, run in enumerate(runs):
+        first = seen.setdefault((run.question, run.arm, run.agent, run.rep), index)
+        if first != index:
             double = f"question {run.question}, arm {run.arm}, agent {run.agent}, rep {run.rep}"
             raise DataError(
-                f"Records {seen[key]} and {index} are both {visible(double, one_line=True)}; "
+                f"Records {first} and {index} are both {visible(double, one_line=True)}; "
                 "keep one record per run."
             )
-        seen[key] = index
-        runs.append(run)
-    return tuple(runs)
 
 
 def read_run(record: Mapping[str, object], index: int) -> Run:
@@ -98,17 +51,17 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
     source.check_version()
     capability, question = source.text_or_none("capability"), source.text("question")
     metered, reported = source.part("metered"), source.part("reported")
-    verify = source.part("verify")
-    spent = source.spent(metered)
+    verify, outcome = source.part("verify"), source.outcome()
+    spent, tools = source.spent(metered), source.tools()
     return Run(
         question=question if capability is None else f"{capability}+{question}",
         question_id=question,
         arm=source.text("arm"),
         agent=source.text("agent"),
         rep=source.whole("rep"),
-        outcome=source.outcome(),
+        outcome=outcome,
         reason=source.text_or_none("reason"),
-        tokens=None if spent.open_calls else source.usage("usage").total,
+        tokens=None if spent.open_calls else source.usage("usage")[0],
         kind=source.text_or_none("kind") or "",
         metered=metered.get("usage") is not None,
         usd=None if spent.open_calls else source.amount("cost_usd", metered or reported),
@@ -125,6 +78,14 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
         versions=source.part("versions"),
         warnings=source.texts("warnings"),
         claim=source.claim(),
+        capability=capability,
+        effort=source.text_or_none("effort"),
+        score=score_of(outcome, source.amount("recall", source.part("score")), verified=bool(verify)),
+        tools=tools,
+        tool_calls=source.amount("tool_count") if "tool_count" in record else float(len(tools)),
+        position=source.whole_or_none("position", record) or 0,
+        started_at=source.text_or_none("started_at") or "",
+        tags=source.texts("tags"),
     )
 
 
@@ -207,14 +168,37 @@ class _Source:
         except ValueError:
             raise self._error("outcome", value, f"one of {', '.join(Outcome)}") from None
 
-    def usage(self, key: str, part: Mapping[str, object] | None = None) -> Usage:
+    def usage(self, key: str, part: Mapping[str, object] | None = None) -> tuple[int | None, int]:
+        """Total tokens, None when unknown, and the least that they can be."""
         usage = (self._record if part is None else part).get("usage")
+        if usage is None:
+            return None, 0
+        if not (
+            isinstance(usage, Mapping)
+            and usage.keys() <= _BUCKETS
+            and all(value is None or type(value) is int for value in usage.values())
+        ):
+            usage = self._odd_usage(key, usage)
+        known = [usage.get(bucket) for bucket in ("input", "output", "cache_read", "cache_write")]
+        least = sum(value or 0 for value in known)
+        return (None if known[0] is None or known[1] is None else least), least
+
+    def _odd_usage(self, key: str, usage: object) -> dict[str, int | None]:
+        """What the model makes of it, with the error in our words; it is too slow for each record."""
         try:
-            return Usage() if usage is None else Usage.model_validate(usage)
+            return Usage.model_validate(usage).model_dump()
         except ValidationError as error:
             first = error.errors()[0]
             path = ".".join([key, *map(str, first["loc"])])
             raise self._error(path, first["input"], "token counts in canonical form") from None
+
+    def tools(self) -> tuple[str, ...]:
+        calls = self._record.get("tool_calls")
+        if calls is None:
+            return ()
+        if not isinstance(calls, list | tuple) or not all(isinstance(call, Mapping) for call in calls):
+            raise self._error("tool_calls", calls, "a list of objects")
+        return tuple(str(call.get("name")) for call in calls)
 
     def claim(self) -> Claim | None:
         part = self.part("claim")
@@ -227,9 +211,8 @@ class _Source:
 
     def spent(self, metered: Mapping[str, object]) -> Spent:
         known = self.usage("usage") if metered.get("usage") is None else self.usage("metered.usage", metered)
-        parts = (known.input, known.cache_read, known.cache_write, known.output)
         return Spent(
-            least_tokens=sum(part or 0 for part in parts),
+            least_tokens=known[1],
             open_calls=self.whole_or_none("incomplete", metered) or 0,
             # A charge of 0 for calls that may have been billed means that no price is known.
             most_tokens=self.whole_or_none("charged_tokens", metered) or None,
@@ -241,8 +224,8 @@ class _Source:
         whole = not self.whole_or_none("incomplete", metered)
         return Accounts(
             metered_calls=bool(metered),
-            metered_tokens=self.usage("metered.usage", metered).total if whole else None,
-            reported_tokens=self.usage("reported.usage", reported).total,
+            metered_tokens=self.usage("metered.usage", metered)[0] if whole else None,
+            reported_tokens=self.usage("reported.usage", reported)[0],
             metered_usd=self.amount("cost_usd", metered) if whole else None,
             reported_usd=self.amount("cost_usd", reported),
             causes=read_causes(difference),

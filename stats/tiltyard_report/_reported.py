@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._accounts import Accounts
-from tiltyard_report._records import Run
+from tiltyard_report._run import Run
 from tiltyard_report._table import escape, table
 from tiltyard_report.reported_model import CauseRow, ReportedRow
 from tiltyard_specs.difference_record import MEANINGS

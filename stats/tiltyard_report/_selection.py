@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from tiltyard_report._compare import Cell
+from tiltyard_report._options import Options
 from tiltyard_report._receipt import Facts
-from tiltyard_report._records import Run
+from tiltyard_report._run import AUDITORS, Cell, Run
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.visible import visible
 
@@ -16,52 +16,101 @@ class Selection:
     """What one report is about."""
 
     facts: Facts
+    options: Options
     baseline: str | None
-    confidence: float
     partial: bool
     recorded: int
     """Runs of the whole trial that have a record."""
+    sources: int
+    """Results that the runs come from."""
     runs: tuple[Run, ...]
     """Of the agents that compete."""
     audits: tuple[Run, ...]
     """Of the oracle and nop, which audit the questions."""
     earlier: tuple[Run, ...]
+    arms: tuple[str, ...]
+    """The baseline first, then in the order of the spec."""
+    agents: tuple[str, ...]
+    questions: tuple[str, ...]
+    audited: tuple[str, ...]
+    """Questions of the audits."""
+    cells: Mapping[Cell, list[Run]]
+    """Runs by agent and arm, in the order of the report's columns; none is empty."""
+    clusters: Mapping[str, str]
+    """The group of each question, for the clustered design."""
 
     @property
-    def arms(self) -> tuple[str, ...]:
-        """The baseline first, then in the order of the spec."""
-        names = _ordered({run.arm for run in self.runs}, self.facts.arms)
-        return tuple(sorted(names, key=lambda name: name != self.baseline))
+    def confidence(self) -> float:
+        return self.options.confidence
 
-    @property
-    def agents(self) -> tuple[str, ...]:
-        return _ordered({run.agent for run in self.runs}, self.facts.agents)
 
-    @property
-    def questions(self) -> tuple[str, ...]:
-        return self._asked(self.runs)
+def selection(
+    facts: Facts,
+    options: Options,
+    baseline: str | None,
+    every: Sequence[Run],
+    selected: Sequence[Run],
+    earlier: Sequence[Run],
+) -> Selection:
+    """Order what was selected; `every` is all that was read."""
+    runs = tuple(run for run in selected if run.kind not in AUDITORS)
+    audits = tuple(run for run in selected if run.kind in AUDITORS)
+    arms = tuple(sorted(_ordered({run.arm for run in runs}, facts.arms), key=lambda name: name != baseline))
+    agents = _ordered({run.agent for run in runs}, facts.agents)
+    return Selection(
+        facts=facts,
+        options=options,
+        baseline=baseline,
+        partial=is_partial(facts, len(every)),
+        recorded=len(every),
+        sources=len({run.source for run in every}),
+        runs=runs,
+        audits=audits,
+        earlier=tuple(earlier),
+        arms=arms,
+        agents=agents,
+        questions=_asked(runs, facts),
+        audited=_asked(audits, facts),
+        cells=_cells(runs, agents, arms),
+        clusters=_clusters(runs, facts),
+    )
 
-    @property
-    def audited(self) -> tuple[str, ...]:
-        return self._asked(self.audits)
 
-    @property
-    def cells(self) -> dict[Cell, list[Run]]:
-        """Runs by agent and arm, in the order of the report's columns."""
-        cells: dict[Cell, list[Run]] = {(agent, arm): [] for agent in self.agents for arm in self.arms}
-        for run in self.runs:
-            cells[run.agent, run.arm].append(run)
-        return {cell: runs for cell, runs in cells.items() if runs}
+def is_partial(facts: Facts, recorded: int) -> bool:
+    """Whether runs are missing, for whatever reason: then there are no verdicts."""
+    return (
+        facts.shard is not None
+        or facts.missing > 0
+        or (facts.expected_runs is not None and recorded < facts.expected_runs)
+    )
 
-    def _asked(self, runs: Sequence[Run]) -> tuple[str, ...]:
-        known = {run.question: run.question_id for run in runs}
-        return _ordered(set(known), self.facts.questions, known)
+
+def _cells(runs: Sequence[Run], agents: Sequence[str], arms: Sequence[str]) -> dict[Cell, list[Run]]:
+    cells: dict[Cell, list[Run]] = {(agent, arm): [] for agent in agents for arm in arms}
+    for run in runs:
+        cells[run.agent, run.arm].append(run)
+    return {cell: own for cell, own in cells.items() if own}
+
+
+def _asked(runs: Sequence[Run], facts: Facts) -> tuple[str, ...]:
+    known = {run.question: run.question_id for run in runs}
+    return _ordered(set(known), facts.questions, known)
+
+
+def _clusters(runs: Sequence[Run], facts: Facts) -> dict[str, str]:
+    """Capability, else repo, else first tag."""
+    return {
+        run.question: run.capability or facts.repos.get(run.question_id) or next(iter(run.tags), "")
+        for run in runs
+    }
 
 
 def select(
     runs: Sequence[Run], questions: Sequence[str], agents: Sequence[str], facts: Facts, *, strict: bool = True
 ) -> tuple[Run, ...]:
     """The runs of the selected questions and agents; a name that never occurs is an error."""
+    if not questions and not agents:
+        return tuple(runs)
     if strict and runs:
         _known(
             "question",
@@ -93,6 +142,7 @@ def _known(kind: str, wanted: Sequence[str], present: set[str]) -> None:
 
 
 def choose_baseline(wanted: str | None, runs: Sequence[Run], facts: Facts) -> str | None:
+    """The arm to compare with: the one asked for, else the receipt's, else the first."""
     present = {run.arm for run in runs}
     if wanted is not None:
         if runs:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from tiltyard_report._receipt import Facts
-from tiltyard_report._records import Run
-from tiltyard_report.model import AgentReport, AuditRow
+from tiltyard_report._run import Run
+from tiltyard_report.audit_model import AuditRow
+from tiltyard_report.model import AgentReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from tiltyard_report._arm_tables import agent_sections, by_question
 from tiltyard_report._reported import reported_table
 from tiltyard_report._spending import spending
 from tiltyard_report._table import code, escape, table
-from tiltyard_report.model import AuditCount, AuditRow, OutcomeRow, Report, SpreadRow
+from tiltyard_report.audit_model import AuditCount, AuditRow
+from tiltyard_report.model import OutcomeRow, Report, SpreadRow
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_stats import SampleSize
 from tiltyard_stats.decide import MINIMUM_RUNS

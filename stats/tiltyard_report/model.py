@@ -6,32 +6,18 @@ Renderers only lay this out; nothing is computed in a template.
 from dataclasses import dataclass
 from typing import Literal
 
+from tiltyard_report.audit_model import AuditRow
+from tiltyard_report.claims_model import Claims
+from tiltyard_report.delta_model import Delta
+from tiltyard_report.group_model import FactorRow, Group, Losses, OrderBin, SettledRow, ToolRow
+from tiltyard_report.measure_model import Measure, Rate
+from tiltyard_report.quality_model import Design, Quality
 from tiltyard_report.reported_model import ReportedRow
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_stats import Decision, Interval, SampleSize, Spread
 
 SCHEMA_VERSION = 1
 """Version of the JSON form. It rises when a reader of the old form would misread the new one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """So many of so many runs."""
-
-    successes: int
-    n: int
-    interval: Interval | None
-    """None when there are no runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A mean over the counted runs of which the value is known."""
-
-    interval: Interval | None
-    """None when no run has a known value. Its bounds are unknown too where that of some run is."""
-    known: int
-    unknown: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +73,13 @@ class ArmRow:
     """None for the baseline, and where there is nothing to compare with."""
     relative_usd: Comparison | None
     """None unless the cost of every counted run on both sides is known."""
+    score: Measure
+    """Recall of the answer key, else 1 for a pass."""
+    tool_calls: Measure
+    quality: Quality | None
+    """None when no run counts."""
+    delta: Delta | None
+    """None for the baseline, and where there is nothing to compare with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +114,15 @@ class QuestionCell:
     arm: str
     tokens: Measure
     correct: Rate
+    usd: Measure
+    seconds: Measure
+    score: Measure
+    flaky: bool
+    """Whether its runs do not agree."""
+    relative_tokens: Interval | None
+    """Against the baseline's on this question; None for the baseline, and where not asked for."""
+    difference: Interval | None
+    """Of the pass rates, likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,67 +184,6 @@ class OutcomeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimRow:
-    """What one agent said of its checks in one arm, held against the checks that decided."""
-
-    agent: str
-    arm: str
-    asked: int
-    """Runs whose prompt asked for a claim."""
-    agreed: int
-    false_pass: int
-    """It claimed passed, and the check failed."""
-    false_fail: int
-    """It claimed failed or not-run, and the check passed."""
-    absent: int
-    malformed: int
-    """A claim that cannot be read is no claim."""
-    unchecked: int
-    """It claimed something, and the run ended before a check."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimNote:
-    """A note that several runs make. Self-reported: nobody checked it."""
-
-    text: str
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """What agents say of their own checks. Self-reported."""
-
-    rows: tuple[ClaimRow, ...]
-    missing: tuple[ClaimNote, ...]
-    """What they say they lacked, the most frequent first."""
-    could_not_verify: tuple[ClaimNote, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AuditCount:
-    """How often the oracle or nop passed a question."""
-
-    passed: int
-    n: int
-    """Runs that count."""
-    lost: int
-    """Runs that do not."""
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRow:
-    """Whether a question is sound: its reference solution passes, and doing nothing does not."""
-
-    question: str
-    oracle: AuditCount | None
-    """None when the oracle was not asked."""
-    nop: AuditCount | None
-    findings: tuple[str, ...]
-    """What is wrong with the question, or not known."""
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that a report says."""
 
@@ -280,5 +221,32 @@ class Report:
     """Attempts that were retried; their spend is real too."""
     do_not_claim: tuple[str, ...]
     methods: tuple[str, ...]
+    """How the numbers were computed."""
     notes: tuple[str, ...]
     caution: str
+    """That token totals of agents are not comparable."""
+    changes: tuple[str, ...]
+    """What changed most, the largest first."""
+    design: Design
+    """What the questions stand for."""
+    method: str
+    """`default`, or the name of the method that was asked for."""
+    pass_k: tuple[int, ...]
+    minimum_trials: int
+    regression_threshold: float
+    sources: int
+    """Results that the report is made from."""
+    groups: tuple[Group, ...]
+    """By agent and arm; of a partial result the completed ones only."""
+    incomplete_groups: int
+    """Questions with an agent that were left out of the groups."""
+    factors: tuple[FactorRow, ...]
+    """Empty unless arms name factors, or models or efforts differ."""
+    tools: tuple[ToolRow, ...]
+    """The most called ones of each arm."""
+    losses: Losses | None
+    """None where all arms lost the same share."""
+    order: tuple[OrderBin, ...]
+    """By arm, in the order of the runs."""
+    settled: tuple[SettledRow, ...]
+    """By comparison and repetition; empty for trials too large to show."""

@@ -1,0 +1,77 @@
+"""One arm with one agent: every number of its row."""
+
+from collections.abc import Mapping, Sequence
+
+from tiltyard_report._compare import compare_usd
+from tiltyard_report._frontier import frontier
+from tiltyard_report._measures import (
+    Quantity,
+    correct,
+    counted,
+    measure,
+    score,
+    seconds,
+    tokens,
+    tool_calls,
+    turns,
+    usd,
+    used_tool,
+)
+from tiltyard_report._quality import quality
+from tiltyard_report._run import Cell, Run
+from tiltyard_report._selection import Selection
+from tiltyard_report.delta_model import Delta
+from tiltyard_report.measure_model import Measure
+from tiltyard_report.model import AgentReport, ArmRow, Comparison
+from tiltyard_report.quality_model import FrontierPlace
+
+
+def agent_reports(
+    chosen: Selection, compared: Mapping[Cell, Comparison], changed: Mapping[Cell, Delta]
+) -> tuple[AgentReport, ...]:
+    """All arms of each agent."""
+    valid = {cell: own for cell, runs in chosen.cells.items() if (own := counted(runs))}
+    places = frontier(valid) if valid else {}
+    found: dict[str, list[ArmRow]] = {}
+    models: dict[str, set[str]] = {}
+    for cell, runs in chosen.cells.items():
+        row = _arm(cell, runs, chosen, compared.get(cell), changed.get(cell), places.get(cell))
+        found.setdefault(cell[0], []).append(row)
+        models.setdefault(cell[0], set()).update(run.model for run in runs if run.model)
+    return tuple(
+        AgentReport(agent, tuple(sorted(models[agent])), tuple(rows)) for agent, rows in found.items()
+    )
+
+
+def _arm(
+    cell: Cell,
+    runs: Sequence[Run],
+    chosen: Selection,
+    relative: Comparison | None,
+    delta: Delta | None,
+    place: FrontierPlace | None,
+) -> ArmRow:
+    valid, options = counted(runs), chosen.options
+    base = chosen.cells.get((cell[0], chosen.baseline or ""), [])
+
+    def mean(quantity: Quantity) -> Measure:
+        return measure(valid, quantity, options.confidence, normal=options.methods.normal_means)
+
+    return ArmRow(
+        arm=cell[1],
+        baseline=cell[1] == chosen.baseline,
+        runs=len(valid),
+        excluded=len(runs) - len(valid),
+        correct=correct(valid, options.confidence),
+        tokens=mean(tokens),
+        usd=mean(usd),
+        turns=mean(turns),
+        seconds=mean(seconds),
+        used_tool=used_tool(valid, options.confidence),
+        relative_tokens=relative,
+        relative_usd=compare_usd(runs, base, options) if relative else None,
+        score=mean(score),
+        tool_calls=mean(tool_calls),
+        quality=quality(runs, options, chosen.clusters, place),
+        delta=delta,
+    )

@@ -1,0 +1,64 @@
+"""How well, how steadily and at what cost each arm passes, through the statistics that own the numbers."""
+
+from collections.abc import Sequence
+
+from tiltyard_report._grid import Grid, grid, passes_of
+from tiltyard_report._measures import Quantity, counted, seconds, tokens, usd
+from tiltyard_report._options import Options
+from tiltyard_report._rates import Clusters, pass_rate
+from tiltyard_report._run import Run
+from tiltyard_report.quality_model import FrontierPlace, Quality, Repeats
+from tiltyard_stats import (
+    Interval,
+    case_counts,
+    consistency,
+    cost_per_success,
+    pass_at_k,
+    pass_hat_k,
+    reliability,
+)
+
+
+def quality(
+    runs: Sequence[Run], options: Options, clusters: Clusters, place: FrontierPlace | None
+) -> Quality | None:
+    """All of one arm with one agent; None when no run counts."""
+    passes = grid(passes_of(runs))
+    if not passes.n:
+        return None
+    counts = case_counts(passes.passes, passes.runs)
+    level = options.confidence
+    valid = counted(runs)
+    return Quality(
+        rate=pass_rate(passes, options, clusters),
+        repeats=tuple(_repeats(passes, k, options) for k in options.pass_k if (passes.runs >= k).any()),
+        reliability=reliability(passes.complete, confidence=level) if len(passes.complete) else None,
+        consistency=(
+            consistency(passes.passes, passes.runs, confidence=level) if (passes.runs > 1).any() else None
+        ),
+        always=counts.always,
+        never=counts.never,
+        flaky=counts.flaky,
+        flaky_questions=tuple(passes.questions[index] for index in counts.flaky_cases),
+        tokens_per_success=_per_success(valid, tokens, level),
+        usd_per_success=_per_success(valid, usd, level),
+        seconds_per_success=_per_success(valid, seconds, level),
+        frontier=place,
+    )
+
+
+def _repeats(passes: Grid, k: int, options: Options) -> Repeats:
+    level, method = options.confidence, options.methods.repeats
+    return Repeats(
+        k=k,
+        at_least_one=pass_at_k(passes.passes, passes.runs, k, confidence=level, method=method),
+        every=pass_hat_k(passes.passes, passes.runs, k, confidence=level, method=method),
+    )
+
+
+def _per_success(runs: Sequence[Run], quantity: Quantity, confidence: float) -> Interval | None:
+    values = [quantity(run) for run in runs]
+    known = [value for value in values if value is not None]
+    if len(known) < len(values) or not sum(known) > 0:
+        return None
+    return cost_per_success(known, [int(run.outcome.passed) for run in runs], confidence=confidence)

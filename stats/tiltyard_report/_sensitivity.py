@@ -1,0 +1,97 @@
+"""The verdicts of all comparisons under each way to treat crashed runs; a flip is said, never hidden."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, nan
+from typing import NamedTuple
+
+from tiltyard_report._compare import compare_tokens
+from tiltyard_report._passes import Judged, judge, pair
+from tiltyard_report._policies import Scenario, crashes, failures, worst_cases
+from tiltyard_report._run import Cell, Run
+from tiltyard_report._selection import Selection
+from tiltyard_report.delta_model import Policy, PolicyRow
+from tiltyard_report.model import Comparison
+from tiltyard_stats.decide import NO_VERDICT
+
+Sides = tuple[Sequence[Run], Sequence[Run]]
+UNKNOWN = "unknown"
+
+
+class _Verdicts(NamedTuple):
+    """The two verdicts of one comparison, and the difference in passes."""
+
+    passes: str
+    difference: float
+    tokens: str
+
+
+def sensitivity(
+    pairs: Mapping[Cell, Sides],
+    compared: Mapping[Cell, Comparison],
+    judged: Mapping[Cell, Judged],
+    chosen: Selection,
+) -> dict[Cell, tuple[PolicyRow, ...]]:
+    """Three rows for each comparison; without a crash all are alike and nothing is computed again."""
+    own = {cell: _verdicts(cell, judged, compared) for cell in pairs}
+    if chosen.partial or not any(crashes(side) for sides in pairs.values() for side in sides):
+        return {cell: tuple(_row(name, own[cell], own[cell]) for name in _POLICIES) for cell in pairs}
+    failed = _under(pairs, failures, chosen)
+    for_arm = _under(pairs, lambda arm, base: worst_cases(arm, base)[0], chosen)
+    for_baseline = _under(pairs, lambda arm, base: worst_cases(arm, base)[1], chosen)
+    return {
+        cell: (
+            _row("exclude", own[cell], own[cell]),
+            _row("failures", failed[cell], own[cell]),
+            _row("worst-case", _worse(for_arm[cell], for_baseline[cell], own[cell]), own[cell]),
+        )
+        for cell in pairs
+    }
+
+
+_POLICIES: tuple[Policy, ...] = ("exclude", "failures", "worst-case")
+
+
+def _under(
+    pairs: Mapping[Cell, Sides], change: Callable[[Sequence[Run], Sequence[Run]], Scenario], chosen: Selection
+) -> dict[Cell, _Verdicts]:
+    baseline = chosen.baseline or ""
+    scenarios = {cell: change(*sides) for cell, sides in pairs.items()}
+    judged = judge(
+        {cell: pair(item.arm, item.baseline) for cell, item in scenarios.items()},
+        chosen.options,
+        chosen.clusters,
+        partial=False,
+    )
+    cells: dict[Cell, Sequence[Run]] = {cell: item.arm for cell, item in scenarios.items()}
+    cells |= {(agent, baseline): item.baseline for (agent, _), item in scenarios.items()}
+    compared = compare_tokens(cells, baseline, options=chosen.options, partial=False)
+    return {cell: _verdicts(cell, judged, compared) for cell in pairs}
+
+
+def _verdicts(cell: Cell, judged: Mapping[Cell, Judged], compared: Mapping[Cell, Comparison]) -> _Verdicts:
+    test, comparison = judged.get(cell), compared.get(cell)
+    decision = comparison.decision if comparison else None
+    unknown = decision is not None and "unknown-tokens" in decision.warnings
+    return _Verdicts(
+        passes=test.decision.verdict if test else NO_VERDICT,
+        difference=test.tested.interval.estimate if test else nan,
+        tokens=UNKNOWN if unknown else decision.verdict if decision else NO_VERDICT,
+    )
+
+
+def _row(policy: Policy, found: _Verdicts, own: _Verdicts) -> PolicyRow:
+    flips = (own.passes not in {found.passes, NO_VERDICT}) or (
+        own.tokens not in {found.tokens, NO_VERDICT, UNKNOWN} and found.tokens != UNKNOWN
+    )
+    return PolicyRow(policy, found.passes, found.difference, found.tokens, flips)
+
+
+def _worse(first: _Verdicts, second: _Verdicts, own: _Verdicts) -> _Verdicts:
+    """Of two worst cases what flips; else the one that is nearest to no difference."""
+
+    def rank(item: _Verdicts) -> tuple[bool, float]:
+        return item.passes == own.passes, abs(item.difference) if item.difference == item.difference else inf
+
+    passes = min((first, second), key=rank)
+    changed = [item.tokens for item in (first, second) if item.tokens != own.tokens]
+    return passes._replace(tokens=changed[0] if changed else own.tokens)

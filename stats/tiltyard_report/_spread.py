@@ -1,0 +1,50 @@
+"""How much the tokens of one agent vary from run to run, and how many runs a comparison would need."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from tiltyard_report._measures import by_question, counted, tokens
+from tiltyard_report._selection import Selection
+from tiltyard_report.model import SpreadRow
+from tiltyard_stats import cv, pilot_factor, runs_per_arm
+
+_EFFECT = 0.2
+_POWER = 0.8
+_Cells = dict[str, list[float]]
+
+
+def spread_row(agent: str, chosen: Selection) -> SpreadRow:
+    """The spread of one agent, over its arms."""
+    own = {arm: runs for (name, arm), runs in chosen.cells.items() if name == agent}
+    arms = {arm: by_question(runs, tokens) for arm, runs in own.items()}
+    fewest = min(sum(map(len, cells.values())) for cells in arms.values())
+    known = sum(len(cell) for cells in arms.values() for cell in cells.values())
+    unknown = sum(len(counted(runs)) for runs in own.values()) - known
+    source = chosen.options.methods.normal_plan
+    values = _relative(arms, chosen.baseline) if source else _within(arms)
+    if not values:
+        return SpreadRow(agent, fewest, unknown, None, None, None)
+    spread = cv(values)
+    if not spread.cv > 0:
+        return SpreadRow(agent, fewest, unknown, spread, None, None)
+    cautious = spread.cv * pilot_factor(spread.df)
+    formula: Literal["normal", "log"] = "normal" if source else "log"
+    needed, careful = (
+        runs_per_arm(value, _EFFECT, power=_POWER, method=formula) for value in (spread.cv, cautious)
+    )
+    return SpreadRow(agent, fewest, unknown, spread, needed, careful)
+
+
+def _within(arms: dict[str, _Cells]) -> list[Sequence[float]]:
+    return [cell for cells in arms.values() for cell in cells.values()]
+
+
+def _relative(arms: dict[str, _Cells], baseline: str | None) -> list[Sequence[float]]:
+    """As one of the sources has it: relative costs of an arm, pooled over its questions."""
+    base = {question: sum(cell) / len(cell) for question, cell in arms.get(baseline or "", {}).items()}
+    pooled = [
+        [value / base[question] for question, cell in cells.items() if base.get(question) for value in cell]
+        for arm, cells in arms.items()
+        if arm != baseline
+    ]
+    return [values for values in pooled if values]

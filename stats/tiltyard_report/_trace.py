@@ -1,0 +1,89 @@
+"""What happened along the way: tools that were called, runs in their order, and how comparisons settled."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import nan
+
+from tiltyard_report._compare import compare_tokens
+from tiltyard_report._measures import Quantity, counted, seconds, tokens
+from tiltyard_report._passes import pair
+from tiltyard_report._rates import difference
+from tiltyard_report._run import Cell, Run
+from tiltyard_report._selection import Selection
+from tiltyard_report.group_model import OrderBin, SettledRow, ToolRow
+
+_TOOLS = 10
+"""Tools that are told of an arm."""
+_BINS = 24
+"""Points of a line along the order of the runs."""
+_MOST_RUNS = 20_000
+"""Runs of a trial beyond which nobody looks at how each repetition moved a comparison."""
+_MOST_ROWS = 400
+
+
+def tool_rows(cells: Mapping[Cell, Sequence[Run]]) -> tuple[ToolRow, ...]:
+    """The most called tools of each arm."""
+    rows: list[ToolRow] = []
+    for (agent, arm), runs in cells.items():
+        calls: Counter[str] = Counter()
+        users: Counter[str] = Counter()
+        for run in counted(runs):
+            calls.update(run.tools)
+            users.update(set(run.tools))
+        ranked = sorted(calls, key=lambda name: (-calls[name], name))[:_TOOLS]
+        rows += [ToolRow(agent, arm, tool, calls[tool], users[tool]) for tool in ranked]
+    return tuple(rows)
+
+
+def order_bins(cells: Mapping[Cell, Sequence[Run]]) -> tuple[OrderBin, ...]:
+    """The counted runs of each arm along the plan, some at a time."""
+    return tuple(
+        _bin(cell, part)
+        for cell, runs in cells.items()
+        for part in _parts(sorted(counted(runs), key=lambda run: (run.position, run.started_at, run.rep)))
+    )
+
+
+def settled(chosen: Selection) -> tuple[SettledRow, ...]:
+    """Each comparison as it stood after each repetition."""
+    reps = sorted({run.rep for run in chosen.runs})
+    pairs = max(0, len(chosen.cells) - len(chosen.agents))
+    small = len(chosen.runs) <= _MOST_RUNS and len(reps) * pairs <= _MOST_ROWS
+    if chosen.baseline is None or not small or len(reps) < 2:  # noqa: PLR2004 - one point is no line
+        return ()
+    return tuple(row for rep in reps for row in _settled(chosen, chosen.baseline, rep))
+
+
+def _settled(chosen: Selection, baseline: str, rep: int) -> Iterable[SettledRow]:
+    cells = {cell: [run for run in runs if run.rep <= rep] for cell, runs in chosen.cells.items()}
+    compared = compare_tokens(cells, baseline, options=chosen.options, partial=True, test=False)
+    for (agent, arm), comparison in compared.items():
+        both = pair(cells[agent, arm], cells.get((agent, baseline), ()))
+        # So few questions may all be of one group, which has no spread.
+        shown = both if chosen.options.design != "clustered" else None
+        found = difference(shown.ours, shown.theirs, chosen.options, chosen.clusters) if shown else None
+        yield SettledRow(agent, arm, rep, comparison.ratio, found.interval if found else None)
+
+
+def _parts(runs: Sequence[Run]) -> Iterable[Sequence[Run]]:
+    size = max(1, -(-len(runs) // _BINS))
+    return (runs[start : start + size] for start in range(0, len(runs), size))
+
+
+def _bin(cell: Cell, runs: Sequence[Run]) -> OrderBin:
+    return OrderBin(
+        agent=cell[0],
+        arm=cell[1],
+        first=runs[0].position,
+        last=runs[-1].position,
+        started_at=min(run.started_at for run in runs),
+        runs=len(runs),
+        passed=sum(run.outcome.passed for run in runs),
+        tokens=_mean(runs, tokens),
+        seconds=_mean(runs, seconds),
+    )
+
+
+def _mean(runs: Sequence[Run], quantity: Quantity) -> float:
+    known = [value for run in runs if (value := quantity(run)) is not None]
+    return sum(known) / len(known) if known and len(known) == len(runs) else nan
