@@ -1,0 +1,65 @@
+"""Pass rates against attempts: pass@k goes up, pass^k goes down, and the gap is how unsteady an arm is."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tiltyard_report.pictures._canvas import MUTED, colours, short, svg_of
+from tiltyard_report.pictures.numbers import Curve
+from tiltyard_stats import RepeatRate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_PANELS = 4
+"""Agents drawn; the table has all."""
+
+
+def curve_plot(curves: Sequence[Curve], key: str) -> str:
+    """The picture: a panel per agent."""
+    agents = list(dict.fromkeys(curve.agent for curve in curves))[:_PANELS]
+    arms = list(dict.fromkeys(curve.arm for curve in curves))
+    look = dict(zip(arms, colours(len(arms)), strict=True))
+
+    def paint(figure: "Figure") -> None:
+        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - loaded only where pictures are drawn
+
+        panels = figure.subplots(1, len(agents), sharey=True, squeeze=False)[0]
+        for axes, agent in zip(panels, agents, strict=True):
+            for curve in curves:
+                if curve.agent == agent:
+                    _lines(axes, curve, look[curve.arm])
+            if len(agents) > 1:
+                axes.set_title(short(agent), size=9)
+            axes.set_ylim(-0.03, 1.03)
+            axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.set_xlabel("attempts k")
+            axes.grid(axis="y", color=MUTED, alpha=0.25, linewidth=0.6)
+        panels[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+    return svg_of(paint, key=key, width=2.4 + 2.3 * len(agents), height=2.7)
+
+
+def _lines(axes: "Axes", curve: Curve, look: tuple[str, str]) -> None:
+    colour, marker = look
+    for rates, style, name in ((curve.at, "-", "pass@k"), (curve.hat, "--", "pass^k")):
+        ks = [rate.k for rate in rates]
+        label = f"{short(curve.arm, 18)} {name}"
+        axes.plot(
+            ks, [r.estimate for r in rates], style, color=colour, marker=marker, markersize=4, label=label
+        )
+        _band(axes, rates, colour)
+
+
+def _band(axes: "Axes", rates: Sequence[RepeatRate], colour: str) -> None:
+    known = [rate for rate in rates if rate.known]
+    if len(known) > 1:
+        axes.fill_between(
+            [rate.k for rate in known],
+            [rate.low for rate in known],
+            [rate.high for rate in known],
+            color=colour,
+            alpha=0.1,
+            linewidth=0,
+        )

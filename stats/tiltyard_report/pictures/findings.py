@@ -1,0 +1,126 @@
+"""The titles of pictures: each states what is to be seen, and claims no more than the report does."""
+
+from math import isnan, log
+
+from tiltyard_report import _format as fmt
+from tiltyard_report._verdicts import comparisons
+from tiltyard_report.model import Report
+from tiltyard_report.pictures.numbers import Course, Curve, Forest, HeatCell, Settled, Stretch, Trade
+from tiltyard_stats import Interval
+
+
+def tokens_title(report: Report) -> str:
+    """The verdicts of the report, in its words."""
+    said = []
+    for item in comparisons(report.agents):
+        ratio = item.comparison.ratio
+        if ratio is None:
+            continue
+        name = f"{item.row.arm} with {item.agent.agent}"
+        said.append(f"{name}: {factor_with_bounds(ratio)}, {item.verdict}")
+    if not said:
+        return "Tokens cannot be compared"
+    return _listed(said)
+
+
+def _listed(said: list[str]) -> str:
+    more = f"; and {len(said) - 3} more" if len(said) > 3 else ""  # noqa: PLR2004 - a title, not a table
+    return "; ".join(said[:3]) + more
+
+
+def passes_title(forest: Forest) -> str:
+    """The verdicts of the report on pass rates, in its words."""
+    said = [
+        f"{row.arm} with {row.agent}: {difference(row.interval)} points, {row.verdict or 'no verdict'}"
+        for row in forest.rows
+        if row.question is None and row.interval
+    ]
+    return _listed(said) if said else "Pass rates cannot be compared"
+
+
+def heat_title(cells: tuple[HeatCell, ...]) -> str:
+    """How many cells are steady."""
+    flaky = sum(cell.flaky for cell in cells)
+    always = sum(cell.passes == cell.n for cell in cells)
+    never = sum(cell.passes == 0 for cell in cells)
+    return (
+        f"Of {fmt.plural(len(cells), 'cell')}, {always} always passed, {never} never did "
+        f"and {flaky} {'was' if flaky == 1 else 'were'} flaky"
+    )
+
+
+def curves_title(curves: tuple[Curve, ...]) -> str:
+    """How far k attempts help or hurt, for the arm where they do most."""
+    longest = [curve for curve in curves if len(curve.at) > 1]
+    if not longest:
+        return "One attempt per question: nothing is known about further ones"
+    widest = max(longest, key=lambda curve: curve.at[-1].estimate - curve.hat[-1].estimate)
+    at, hat = widest.at[-1], widest.hat[-1]
+    if at.estimate == hat.estimate:
+        return "Every question ends alike at each attempt, with every arm"
+    return (
+        f"{widest.arm} with {widest.agent}: {fmt.percent(at.estimate)}% pass at least once in {at.k} "
+        f"attempts, {fmt.percent(hat.estimate)}% every time"
+    )
+
+
+def trade_title(trade: Trade) -> str:
+    """Who is on the frontier."""
+    several = len({point.agent for point in trade.points}) > 1
+    on = [
+        f"{point.arm} with {point.agent}" if several else point.arm
+        for point in trade.points
+        if point.frontier
+    ]
+    verb = "is" if len(on) == 1 else "are"
+    return f"{fmt.listed(on, 4)} {verb} on the frontier: no arm of the same agent passes as often for less"
+
+
+def settled_title(settled: tuple[Settled, ...]) -> str:
+    """Where the estimates ended and what the last repetition changed."""
+    widest = max(settled, key=lambda line: abs(_step(line)))
+    step = _step(widest)
+    last = widest.after[-1]
+    return (
+        f"The last repetition moved no estimate by more than {100 * abs(step):.0f}%: "
+        f"{widest.arm} with {widest.agent} is at {factor_with_bounds(last[1])} after {last[0]}"
+    )
+
+
+def _step(line: Settled) -> float:
+    before, last = line.after[-2][1].estimate, line.after[-1][1].estimate
+    return last / before - 1 if before else 0.0
+
+
+def course_title(course: Course) -> str:
+    """How far the means of an arm went apart over time. Descriptive: nothing is tested."""
+    series: dict[tuple[str, str], list[Stretch]] = {}
+    for stretch in course.stretches:
+        if not isnan(stretch.tokens) and stretch.tokens > 0:
+            series.setdefault((stretch.agent, stretch.arm), []).append(stretch)
+    long = {name: parts for name, parts in series.items() if len(parts) > 1}
+    if not long:
+        return "Tokens over time are not known"
+    (agent, arm), parts = max(long.items(), key=lambda item: abs(log(item[1][-1].tokens / item[1][0].tokens)))
+    return (
+        f"From its first runs to its last, {arm} with {agent} went from {fmt.thousands(parts[0].tokens)}k "
+        f"to {fmt.thousands(parts[-1].tokens)}k tokens a run"
+        + ("; no other arm moved more" if len(long) > 1 else "")
+    )
+
+
+def factor_with_bounds(ratio: Interval) -> str:
+    """A ratio with its interval."""
+    bounds = (
+        f"{fmt.factor(ratio.low)} to {fmt.factor(ratio.high)}" if ratio.known else fmt.unknown_bounds(ratio)
+    )
+    return f"{fmt.factor(ratio.estimate)}x ({bounds})"
+
+
+def difference(diff: Interval) -> str:
+    """A difference of rates in points, signed, with its interval."""
+    shown = [f"{100 * value:+.0f}" for value in (diff.estimate, diff.low, diff.high) if value == value]  # noqa: PLR0124
+    estimate = shown[0]
+    return (
+        f"{estimate} ({shown[1]} to {shown[2]})" if diff.known else f"{estimate} ({fmt.unknown_bounds(diff)})"
+    )
