@@ -131,10 +131,12 @@ def log_intervals(ratios: LogRatios, n: ArrayLike, method: str, claim: str, conf
     level = 0.5 + check.proportion("confidence", confidence) / 2
     half = t_quantile(level, ratios.df) * ratios.error
     center = np.where(np.isfinite(ratios.log), ratios.log, np.nan)
+    with np.errstate(over="ignore"):  # two runs at a high confidence: the upper bound is infinite
+        low, high = np.exp(center - half), np.exp(center + half)
     return Intervals(
         estimate=np.exp(ratios.log),
-        low=np.exp(center - half),
-        high=np.exp(center + half),
+        low=low,
+        high=high,
         confidence=confidence,
         method=method,
         n=np.asarray(n, dtype=np.int64),

@@ -5,7 +5,7 @@ anything.
 """
 
 from dataclasses import dataclass, replace
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from typing import Self
 
 import numpy as np
@@ -47,9 +47,15 @@ class Interval:
         """Whether both bounds are known."""
         return isfinite(self.low) and isfinite(self.high)
 
+    @property
+    def unknown(self) -> bool:
+        """Whether a bound is NaN: then the other one proves nothing either. An infinite bound is known."""
+        return isnan(self.low) or isnan(self.high)
+
     def excludes(self, value: float, tolerance: float = 0.0) -> bool:
-        """Whether the interval lies more than `tolerance` away from `value`; False when NaN."""
-        return self.low > value + tolerance or self.high < value - tolerance
+        """Whether the interval lies more than `tolerance` away from `value`; False when a bound is NaN."""
+        away = self.low > value + tolerance or self.high < value - tolerance
+        return away and not self.unknown
 
     def with_warnings(self, *codes: str) -> Self:
         """The same interval with further warning codes."""

@@ -1,6 +1,7 @@
 """Checks of arguments. A message names the argument, its value and the rule."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,30 +9,52 @@ from numpy.typing import ArrayLike
 from tiltyard_stats._result import FloatArray, IntArray
 
 
+def number(name: str, value: object) -> float:
+    """A single number of any size; None and text are no numbers, and are never taken for one."""
+    if not isinstance(value, int | float | np.number):
+        raise ValueError(f"{name} ({value!r}) must be a number.")  # noqa: TRY004 - all rules raise alike
+    return float(value)
+
+
+def numbers(name: str, values: object) -> FloatArray:
+    """Numbers in rows of equal length; None becomes NaN, which the rules below refuse."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} ({values!r}) must hold numbers, in rows of equal length.") from error
+
+
 def proportion(name: str, value: float) -> float:
     """A number strictly between 0 and 1, such as a confidence."""
-    if not 0.0 < value < 1.0:
+    if not 0.0 < number(name, value) < 1.0:
         raise ValueError(f"{name} ({value!r}) must be strictly between 0 and 1.")
+    return float(value)
+
+
+def share(name: str, value: float) -> float:
+    """A number in [0, 1], such as a limit."""
+    if not 0.0 <= number(name, value) <= 1.0:
+        raise ValueError(f"{name} ({value!r}) must lie in [0, 1].")
     return float(value)
 
 
 def at_least(name: str, value: float, minimum: float) -> float:
     """A finite number that is not below `minimum`."""
-    if not (np.isfinite(value) and value >= minimum):
+    if not (np.isfinite(number(name, value)) and value >= minimum):
         raise ValueError(f"{name} ({value!r}) must be a finite number of at least {minimum}.")
     return float(value)
 
 
-def choice(name: str, value: str, allowed: Sequence[str]) -> str:
+def choice(name: str, value: object, allowed: Sequence[str]) -> str:
     """One of the allowed words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} ({value!r}) must be one of {', '.join(map(repr, allowed))}.")
     return value
 
 
 def samples(name: str, values: ArrayLike) -> FloatArray:
     """Finite observations along the last axis, at least one of them."""
-    array = np.asarray(values, dtype=np.float64)
+    array = numbers(name, values)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise ValueError(f"{name} (shape {array.shape}) must hold at least one observation.")
     if not np.isfinite(array).all():
@@ -48,9 +71,24 @@ def sample(name: str, values: ArrayLike) -> FloatArray:
     return array
 
 
-def cells(name: str, values: Sequence[ArrayLike]) -> list[FloatArray]:
+def listed(name: str, values: object) -> list[Any]:
+    """The items of a list, tuple or array; a single number or text is none."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} ({values!r}) must be a list.")  # noqa: TRY004 - all rules raise alike
+    return list(values)
+
+
+def pair(name: str, values: object) -> tuple[Any, Any]:
+    """Two items."""
+    items = listed(name, values)
+    if len(items) != 2:  # noqa: PLR2004 - a pair
+        raise ValueError(f"{name} ({values!r}) must be a pair.")
+    return items[0], items[1]
+
+
+def cells(name: str, values: Sequence[ArrayLike] | FloatArray) -> list[FloatArray]:
     """Finite observations of one or more cells, each of shape (n_cell,)."""
-    result = [sample(f"{name}[{index}]", cell) for index, cell in enumerate(values)]
+    result = [sample(f"{name}[{index}]", cell) for index, cell in enumerate(listed(name, values))]
     if not result:
         raise ValueError(f"{name} (no cells) must hold at least one cell.")
     return result
@@ -58,7 +96,7 @@ def cells(name: str, values: Sequence[ArrayLike]) -> list[FloatArray]:
 
 def counts(name: str, value: ArrayLike) -> IntArray:
     """Whole numbers of at least 0."""
-    array = np.asarray(value, dtype=np.float64)
+    array = numbers(name, value)
     if not (np.isfinite(array).all() and (array >= 0).all() and (array == np.floor(array)).all()):
         raise ValueError(f"{name} ({value!r}) must be a whole number of at least 0.")
     return array.astype(np.int64)
@@ -66,7 +104,13 @@ def counts(name: str, value: ArrayLike) -> IntArray:
 
 def trials(successes_name: str, successes: ArrayLike, n_name: str, n: ArrayLike) -> tuple[IntArray, IntArray]:
     """Successes out of n, broadcast together, with n >= 1 and successes <= n."""
-    k, total = np.broadcast_arrays(counts(successes_name, successes), counts(n_name, n))
+    passed, runs = counts(successes_name, successes), counts(n_name, n)
+    try:
+        k, total = np.broadcast_arrays(passed, runs)
+    except ValueError as error:
+        raise ValueError(
+            f"{successes_name} (shape {passed.shape}) and {n_name} (shape {runs.shape}) must be as long."
+        ) from error
     if not k.size:
         raise ValueError(f"{successes_name} ({successes!r}) must hold at least one count.")
     if (total == 0).any():
@@ -78,7 +122,7 @@ def trials(successes_name: str, successes: ArrayLike, n_name: str, n: ArrayLike)
 
 def pvalues(name: str, values: ArrayLike) -> FloatArray:
     """P values, shape (m,), each in [0, 1]; none is allowed."""
-    array = np.asarray(values, dtype=np.float64)
+    array = numbers(name, values)
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
         raise ValueError(f"{name} ({values!r}) must be a list of numbers in [0, 1].")
     return array
@@ -86,7 +130,7 @@ def pvalues(name: str, values: ArrayLike) -> FloatArray:
 
 def evalues(name: str, values: ArrayLike) -> FloatArray:
     """E values, shape (m,), each at least 0; infinity and none are allowed."""
-    array = np.asarray(values, dtype=np.float64)
+    array = numbers(name, values)
     if array.ndim != 1 or not (array >= 0).all():
         raise ValueError(f"{name} ({values!r}) must be a list of numbers of at least 0.")
     return array
@@ -94,14 +138,14 @@ def evalues(name: str, values: ArrayLike) -> FloatArray:
 
 def finite(name: str, value: float) -> float:
     """A finite number of any sign."""
-    if not np.isfinite(value):
+    if not np.isfinite(number(name, value)):
         raise ValueError(f"{name} ({value!r}) must be a finite number.")
     return float(value)
 
 
 def above(name: str, value: float, minimum: float) -> float:
     """A finite number strictly above `minimum`."""
-    if not (np.isfinite(value) and value > minimum):
+    if not (np.isfinite(number(name, value)) and value > minimum):
         raise ValueError(f"{name} ({value!r}) must be a finite number above {minimum}.")
     return float(value)
 
@@ -115,10 +159,10 @@ def ordered(low_name: str, low: float, high_name: str, high: float) -> tuple[flo
 
 def whole(name: str, value: object, minimum: int) -> int:
     """A single whole number that is not below `minimum`."""
-    number = float(value) if isinstance(value, int | float | np.number) else np.nan
-    if not (np.isfinite(number) and number == int(number) and number >= minimum):
+    size = float(value) if isinstance(value, int | float | np.number) else np.nan
+    if not (np.isfinite(size) and size == int(size) and size >= minimum):
         raise ValueError(f"{name} ({value!r}) must be a whole number of at least {minimum}.")
-    return int(number)
+    return int(size)
 
 
 def passes_of(passes_name: str, passes: float, runs_name: str, runs: float) -> tuple[int, int]:
@@ -130,24 +174,20 @@ def passes_of(passes_name: str, passes: float, runs_name: str, runs: float) -> t
 
 def cases(passes_name: str, passes: ArrayLike, runs_name: str, runs: ArrayLike) -> tuple[IntArray, IntArray]:
     """Passes and runs of one or more cases, each of shape (cases,); one number of runs may serve for all."""
-    if np.ndim(passes) != 1 or np.size(passes) == 0:
+    k, total = numbers(passes_name, passes), numbers(runs_name, runs)
+    if k.ndim != 1 or k.size == 0:
+        raise ValueError(f"{passes_name} (shape {k.shape}) must hold one count per case, at least one.")
+    if total.ndim > 1 or (total.ndim == 1 and total.size != k.size):
         raise ValueError(
-            f"{passes_name} (shape {np.shape(passes)}) must hold one count per case, at least one."
-        )
-    if np.ndim(runs) > 1 or (np.ndim(runs) == 1 and np.size(runs) != np.size(passes)):
-        raise ValueError(
-            f"{runs_name} (shape {np.shape(runs)}) must be one number, or one per case of {passes_name}"
-            f" ({np.size(passes)})."
+            f"{runs_name} (shape {total.shape}) must be one number, or one per case of {passes_name}"
+            f" ({k.size})."
         )
     return trials(passes_name, passes, runs_name, runs)
 
 
 def outcomes(name: str, values: ArrayLike, minimum_rows: int = 1) -> IntArray:
     """A table of 0 (failed) and 1 (passed), shape (rows, cases), with at least one case."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a table of 0 and 1 with rows of equal length.") from error
+    array = numbers(name, values)
     if array.ndim != 2 or array.shape[0] < minimum_rows or array.shape[1] == 0:  # noqa: PLR2004 - a table
         raise ValueError(
             f"{name} (shape {array.shape}) must be a table of runs and cases with at least {minimum_rows}"
@@ -193,6 +233,17 @@ def positive_means(name: str, means: FloatArray) -> None:
     """Means that something can be divided by."""
     if (means <= 0).any():
         raise ValueError(f"{name} (mean {means.min()}) must have a mean above 0 in each cell.")
+
+
+def within(name: str, values: FloatArray, bounds: object) -> FloatArray:
+    """Values inside the range that an interval is clipped to; otherwise clipping could leave no width."""
+    low, high = (number("bounds", end) for end in pair("bounds", bounds))
+    if not low < high:
+        raise ValueError(f"bounds ({low}, {high}) must rise.")
+    outside = values[(values < low) | (values > high)]
+    if outside.size:
+        raise ValueError(f"{name} holds {outside.flat[0]}; each must lie in the bounds ({low}, {high}).")
+    return values
 
 
 def rates(name: str, values: ArrayLike) -> FloatArray:

@@ -78,7 +78,8 @@ def neyman(sd: ArrayLike, cost: ArrayLike, budget: float, *, minimum: int = _TWO
     >>> [round(n, 2) for n in plan.exact], plan.runs, plan.cost
     ([9.09, 18.18, 18.18], (9, 19, 18), 100.0)
     """
-    spread, price = check.costs("sd", check.sample("sd", sd)), check.sample("cost", cost)
+    spread, price = check.sample("sd", sd), check.sample("cost", cost)
+    check.at_least("sd", float(spread.min()), 0)
     check.same_length("sd", spread, "cost", price)
     check.above("cost", float(price.min()), 0)
     check.above("budget", budget, 0)

@@ -11,6 +11,7 @@ _PEAKS = 4
 _REFINEMENTS = 6
 # Tables of equal Fisher p value differ by rounding only; beyond that they are different tables.
 _TIE = 1e-9
+_MOST_TABLES = 4_000_000
 
 
 def boschloo_drop(
@@ -35,7 +36,8 @@ def boschloo_drop(
     Raises
     ------
     ValueError
-        When a side has no runs or more passes than runs.
+        When a side has no runs or more passes than runs, or the tables are too many to list (about 2,000
+        runs a side): so many runs leave `fisher_drop` next to nothing to gain.
 
     Notes
     -----
@@ -55,6 +57,8 @@ def boschloo_drop(
     (0.041, 0.1)
     """
     fisher = fisher_drop(old_successes, old_n, new_successes, new_n)
+    if (old_n + 1) * (new_n + 1) > _MOST_TABLES:
+        raise ValueError(f"old_n ({old_n}) and new_n ({new_n}) are too many to list; use fisher_drop there.")
     region = _fisher_table(int(old_n), int(new_n))
     extreme = region <= fisher.pvalue * (1 + _TIE)
     return TestResult(

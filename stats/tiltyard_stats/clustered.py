@@ -53,7 +53,8 @@ def clustered(
     Raises
     ------
     ValueError
-        When there is no case, a value is missing, there are fewer than two groups, or a case names several.
+        When there is no case, a value is missing or outside the bounds, there are fewer than two groups, or a
+        case names several.
 
     Notes
     -----
@@ -78,7 +79,7 @@ def clustered(
     >>> print(f"{interval.estimate:.3f} ({interval.low:.3f} to {interval.high:.3f})")
     0.625 (-0.139 to 1.389)
     """
-    array = check.sample("values", values)
+    array = check.within("values", check.sample("values", values), bounds)
     check.choice("method", method, ("cr1", "cr2"))
     tail = 0.5 + check.proportion("confidence", confidence) / 2
     code = _codes_of(groups, len(array))
@@ -145,9 +146,10 @@ def clustered_diff(
 
 def _codes_of(groups: Groups, cases: int) -> IntArray:
     """The group of each case as a number."""
-    if len(groups) != cases:
-        raise ValueError(f"groups ({len(groups)}) must name one group for each of the {cases} values.")
-    labels = [_only(position, group) for position, group in enumerate(groups)]
+    names = check.listed("groups", groups)
+    if len(names) != cases:
+        raise ValueError(f"groups ({len(names)}) must name one group for each of the {cases} values.")
+    labels = [_only(position, group) for position, group in enumerate(names)]
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     if len(numbers) < 2:  # noqa: PLR2004 - one group has no spread
         raise ValueError(f"groups ({len(numbers)}) must hold at least 2: one group has no spread.")

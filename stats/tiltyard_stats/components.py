@@ -10,6 +10,8 @@ from tiltyard_stats import _validate as check
 from tiltyard_stats._moments import by_cell
 from tiltyard_stats._result import FloatArray
 
+_METHOD = "one-way-anova"
+
 
 @dataclass(frozen=True, slots=True)
 class Components:
@@ -22,6 +24,8 @@ class Components:
     icc: float
     """Intraclass correlation, between / (between + within); NaN when nothing varies."""
     n: int
+    method: str
+    claim: str
     warnings: tuple[str, ...] = ()
 
 
@@ -39,13 +43,17 @@ class DesignEffect:
     runs: int
 
 
-def variance_components(cells: Sequence[ArrayLike] | FloatArray) -> Components:
+def variance_components(
+    cells: Sequence[ArrayLike] | FloatArray, *, claim: str = "cases like these"
+) -> Components:
     """Split the variance of scores into that between cases and that between runs.
 
     Parameters
     ----------
     cells : sequence of arrays of float, each of shape (runs of the case,)
         Scores by case; a table of shape (cases, runs) will do.
+    claim : str
+        What the cases stand for; carried into the result.
 
     Returns
     -------
@@ -72,13 +80,13 @@ def variance_components(cells: Sequence[ArrayLike] | FloatArray) -> Components:
     >>> print(f"between {parts.between:.3f}, within {parts.within:.3f}, icc {parts.icc:.2f}")
     between 0.130, within 0.167, icc 0.44
     """
-    moments = by_cell(check.cells("cells", list(cells)))
+    moments = by_cell(check.cells("cells", cells))
     sizes, cases, total = moments.n, len(moments.n), int(moments.n.sum())
     if cases < 2 or total == cases:  # noqa: PLR2004 - one case or one run has no spread
         several = moments.n > 1
         squares = float((moments.variance[several] * (sizes[several] - 1)).sum())
         within = squares / (total - cases) if total > cases else nan
-        return Components(nan, within, nan, total, ("n<2",))
+        return Components(nan, within, nan, total, _METHOD, claim, ("n<2",))
     several = sizes > 1
     within = float((moments.variance[several] * (sizes[several] - 1)).sum()) / (total - cases)
     grand = float((moments.mean * sizes).sum()) / total
@@ -86,8 +94,8 @@ def variance_components(cells: Sequence[ArrayLike] | FloatArray) -> Components:
     typical = (total - float((sizes**2).sum()) / total) / (cases - 1)
     between = max(0.0, (over_cases - within) / typical)
     if between + within == 0:
-        return Components(between, within, nan, total, ("zero-variance",))
-    return Components(between, within, between / (between + within), total)
+        return Components(between, within, nan, total, _METHOD, claim, ("zero-variance",))
+    return Components(between, within, between / (between + within), total, _METHOD, claim)
 
 
 def design_effect(icc: float, runs: int) -> DesignEffect:
@@ -124,8 +132,7 @@ def design_effect(icc: float, runs: int) -> DesignEffect:
     >>> [round(design_effect(0.5, runs).effective_attempts, 2) for runs in (1, 5, 10)]
     [1.0, 1.67, 1.82]
     """
-    if not 0.0 <= icc <= 1.0:
-        raise ValueError(f"icc ({icc!r}) must be from 0 to 1.")
+    check.share("icc", icc)
     repeats = check.whole("runs", runs, 1)
     deff = 1.0 + (repeats - 1) * icc
     return DesignEffect(deff, repeats / deff, 1.0 / icc if icc > 0 else inf, icc, repeats)

@@ -51,7 +51,7 @@ def token_verdict(
     Decision(verdict='cheaper', warnings=('provisional',))
     """
     check.at_least("tolerance", tolerance, 0)
-    fewest = min(check.at_least("n_arm", n_arm, 0), check.at_least("n_baseline", n_baseline, 0))
+    fewest = min(check.whole("n_arm", n_arm, 0), check.whole("n_baseline", n_baseline, 0))
     if fewest < MINIMUM_RUNS:
         return Decision(NO_VERDICT, ("few-runs",))
     if not ratio.known:

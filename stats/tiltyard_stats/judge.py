@@ -136,7 +136,7 @@ def judge_consistency(
     >>> result.flip_rate.estimate, round(result.disagreement.estimate, 4)
     (0.5, 0.3333)
     """
-    rows = [_counts(index, row) for index, row in enumerate(verdicts)]
+    rows = [_counts(index, row) for index, row in enumerate(check.listed("verdicts", verdicts))]
     if not rows:
         raise ValueError("verdicts (no items) must hold at least one item.")
     disagreement = [1 - float((row * (row - 1)).sum() / (row.sum() * (row.sum() - 1))) for row in rows]
@@ -147,13 +147,14 @@ def judge_consistency(
     )
 
 
-def _counts(index: int, row: Sequence[Hashable]) -> FloatArray:
+def _counts(index: int, given: Sequence[Hashable]) -> FloatArray:
+    row = check.listed(f"verdicts[{index}]", given)
     if len(row) < 2:  # noqa: PLR2004 - consistency takes two
         raise ValueError(f"verdicts[{index}] ({len(row)} verdicts) must hold at least 2 verdicts.")
     for value in row:
         if value is None or value != value:  # noqa: PLR0124 - NaN
             raise ValueError(f"verdicts[{index}] holds {value}; leave missing verdicts out.")
-    return np.array([list(row).count(kind) for kind in dict.fromkeys(row)], dtype=np.float64)
+    return np.array([row.count(kind) for kind in dict.fromkeys(row)], dtype=np.float64)
 
 
 def majority(verdicts: Sequence[Sequence[Hashable]]) -> Majority:

@@ -61,9 +61,10 @@ def rogan_gladen(
     >>> print(f"{rate.estimate:.2f} ({rate.low:.2f} to {rate.high:.2f})")
     0.57 (0.40 to 0.74)
     """
-    check.trials("passes", passes, "n", n)
+    passes, n = check.passes_of("passes", passes, "n", n)
     for name, pair in (("sensitivity", sensitivity), ("specificity", specificity)):
-        check.trials(f"{name}[0]", pair[0], f"{name}[1]", pair[1])
+        right, items = check.pair(name, pair)
+        check.passes_of(f"{name}[0]", right, f"{name}[1]", items)
     z = normal_quantile(0.5 + check.proportion("confidence", confidence) / 2)
     q, se, sp = passes / n, sensitivity[0] / sensitivity[1], specificity[0] / specificity[1]
     if se + sp <= 1:

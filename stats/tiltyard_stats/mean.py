@@ -47,7 +47,7 @@ def mean_interval(
     Raises
     ------
     ValueError
-        When there is no observation or one is not finite.
+        When there is no observation, or one is not finite or outside the bounds.
 
     Notes
     -----
@@ -64,7 +64,7 @@ def mean_interval(
     >>> print(f"{interval.estimate} ({interval.low:.1f} to {interval.high:.1f})")
     47.25 (17.1 to 77.4)
     """
-    cell = check.sample("values", values)[np.newaxis]
+    cell = check.within("values", check.sample("values", values), bounds)[np.newaxis]
     return mean_intervals(cell, confidence=confidence, method=method, bounds=bounds, claim=claim)[0]
 
 
@@ -95,9 +95,8 @@ def mean_intervals(
     >>> mean_intervals([[1.0, 3.0], [5.0, 5.0]]).warnings
     ((), ('zero-variance',))
     """
-    return _of_moments(
-        by_row(check.rows("values", check.samples("values", values))), confidence, method, bounds, claim
-    )
+    rows = check.rows("values", check.within("values", check.samples("values", values), bounds))
+    return _of_moments(by_row(rows), confidence, method, bounds, claim)
 
 
 def cell_means(
@@ -128,7 +127,7 @@ def cell_means(
     >>> means.estimate.tolist(), means.warnings
     ([3.0, 8.0], ((), ('n<2',)))
     """
-    return _of_moments(by_cell(check.cells("cells", cells)), confidence, method, bounds, claim)
+    return _of_moments(_bounded(cells, bounds), confidence, method, bounds, claim)
 
 
 def stratified_mean(
@@ -170,7 +169,7 @@ def stratified_mean(
     >>> print(f"{interval.estimate} ({interval.low:.1f} to {interval.high:.1f})")
     56.5 (49.6 to 63.4)
     """
-    moments = by_cell(check.cells("cells", cells))
+    moments = _bounded(cells, bounds)
     check.proportion("confidence", confidence)
     weights = np.asarray(1.0 / (moments.n * float(len(moments.n)) ** 2), dtype=np.float64)
     variance, denominator, borrowed = pooled(weights, moments.variance, moments.n)
@@ -191,6 +190,12 @@ def stratified_mean(
         standard_error=float(error[0]),
         df=float(df),
     )
+
+
+def _bounded(cells: Sequence[ArrayLike], bounds: tuple[float, float]) -> Moments:
+    arrays = check.cells("cells", cells)
+    check.within("cells", np.concatenate(arrays), bounds)
+    return by_cell(arrays)
 
 
 def _of_moments(

@@ -75,12 +75,12 @@ def non_inferiority(difference: Interval, margin: float) -> NonInferiority:
     ('inconclusive', 'pass')
     """
     check.at_least("margin", margin, 0)
-    if difference.low >= -margin:
-        decision = PASS
-    elif difference.high < -margin:
-        decision = FAIL
-    else:
+    if difference.unknown:
         decision = INCONCLUSIVE
+    elif difference.low >= -margin:
+        decision = PASS
+    else:
+        decision = FAIL if difference.high < -margin else INCONCLUSIVE
     codes = difference.warnings if difference.known else (*difference.warnings, "unknown-bound")
     return NonInferiority(
         decision=decision,
@@ -217,8 +217,9 @@ def runs_to_settle(estimate: float, half_width: float, margin: float, runs: int)
     Returns
     -------
     Settling
-        runs (half_width / (estimate + margin))², rounded up: the width shrinks with the root of the runs.
-        None when the estimate itself is at or beyond the margin, or there is no bound.
+        runs (half_width / (estimate + margin))², rounded up: the width shrinks with the root of the runs. It
+        is below the runs so far when those have settled it, and None when the estimate itself is at or beyond
+        the margin, or there is no bound.
 
     Raises
     ------
@@ -239,4 +240,4 @@ def runs_to_settle(estimate: float, half_width: float, margin: float, runs: int)
     if estimate <= -margin:
         return Settling(None, nan, "beyond-margin")
     exact = runs * (half_width / (estimate + margin)) ** 2
-    return Settling(max(runs, ceil(exact)), exact)
+    return Settling(max(1, ceil(exact)), exact)

@@ -125,6 +125,7 @@ def paired_diff_t(
     )
     n = check.whole("plus + minus + zero", up + down + same, 1)
     estimate = (up - down) / n
+    check.within("plus - minus", np.array([estimate]), bounds)
     squares = n * (up + down) - (up - down) ** 2  # n times the sum of squares, in whole numbers
     error = sqrt(squares / (n - 1)) / n if n > 1 and squares else 0.0 if n > 1 else nan
     half = float(t_quantile(0.5 + check.proportion("confidence", confidence) / 2, max(n - 1, 1))) * error

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltyard_stats import _validate as check
 from tiltyard_stats._result import FloatArray
 from tiltyard_stats.resample import Rng, as_generator, bootstrap_weights
 
@@ -35,6 +36,8 @@ class FrontierProbability:
     """The frontier of the means."""
     n: tuple[int, ...]
     """Trials of each variant."""
+    method: str
+    claim: str
     warnings: tuple[str, ...] = ()
     """`missing-axis`, `n<2`."""
 
@@ -75,7 +78,12 @@ def pareto(points: Points, maximize: Sequence[bool]) -> Frontier:
 
 
 def pareto_probability(
-    trials: Sequence[Points], maximize: Sequence[bool], *, resamples: int = 2_000, rng: Rng = None
+    trials: Sequence[Points],
+    maximize: Sequence[bool],
+    *,
+    resamples: int = 2_000,
+    rng: Rng = None,
+    claim: str = "these trials",
 ) -> FrontierProbability:
     """Probability that each variant is on the frontier, by bootstrap over its trials.
 
@@ -87,6 +95,8 @@ def pareto_probability(
         Whether more is better on an axis.
     resamples, rng
         Number and source of the draws; seed 0 by default.
+    claim : str
+        What the trials stand for; carried into the result.
 
     Returns
     -------
@@ -119,16 +129,16 @@ def pareto_probability(
     probability = 1 - _share_dominated(drawn)
     probability[single | np.isnan(means).any(axis=1)] = np.nan
     codes = (*frontier.warnings, *(("n<2",) if single.any() else ()))
-    return FrontierProbability(probability, frontier, n, codes)
+    return FrontierProbability(probability, frontier, n, "bootstrap", claim, codes)
 
 
 def _table(points: Points, maximize: Sequence[bool], name: str = "points") -> tuple[FloatArray, FloatArray]:
-    table = np.array(points, dtype=np.float64)  # None becomes NaN
+    table = check.numbers(name, points)
     if table.ndim != 2 or 0 in table.shape:  # noqa: PLR2004 - variants by axes
         raise ValueError(f"{name} (shape {table.shape}) must have rows and axes.")
     if np.isinf(table).any():
         raise ValueError(f"{name} holds {table[np.isinf(table)][0]}; a value must be finite or missing.")
-    if table.shape[1] != len(maximize):
+    if table.shape[1] != len(check.listed("maximize", maximize)):
         raise ValueError(
             f"maximize ({list(maximize)!r}) must have one entry for each of {table.shape[1]} axes."
         )

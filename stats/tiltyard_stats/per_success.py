@@ -1,6 +1,6 @@
 """Cost and time per success: all that was spent, failures too, over what succeeded."""
 
-from math import exp, inf, log, nan, sqrt
+from math import inf, log, nan, sqrt
 from typing import Literal
 
 import numpy as np
@@ -208,7 +208,9 @@ def _welch_error(arm: Spending, base: Spending) -> tuple[float, float]:
 
 def _around(rate: float, error: float, df: float, confidence: float) -> tuple[float, float]:
     half = float(t_quantile(0.5 + confidence / 2, df)) * error
-    return exp(log(rate) - half), exp(log(rate) + half)
+    with np.errstate(over="ignore"):  # two trials at a high confidence: the upper bound is infinite
+        low, high = np.exp(log(rate) + np.array([-half, half]))
+    return float(low), float(high)
 
 
 def _fieller(spent: Spending, confidence: float) -> tuple[tuple[float, float], tuple[str, ...]]:

@@ -51,7 +51,7 @@ def runs_t(
     Raises
     ------
     ValueError
-        When there is no run or a mean is missing.
+        When there is no run, or a mean is missing or outside the bounds.
 
     Notes
     -----
@@ -68,7 +68,10 @@ def runs_t(
     >>> print(f"{interval.estimate:.1%} ({interval.low:.1%} to {interval.high:.1%})")
     44.0% (0.0% to 94.8%)
     """
-    return mean_interval(run_means, confidence=confidence, bounds=bounds, claim=claim)
+    rates = check.sample("run_means", run_means)
+    return mean_interval(
+        check.within("run_means", rates, bounds), confidence=confidence, bounds=bounds, claim=claim
+    )
 
 
 def welch(
@@ -101,7 +104,7 @@ def welch(
     Raises
     ------
     ValueError
-        When a side has no observation or one is missing.
+        When a side has no observation, one is missing, or the difference is outside the bounds.
 
     Notes
     -----
@@ -122,6 +125,7 @@ def welch(
     parts = [float(side.variance[0] / side.n[0]) for side in sides]
     sizes = [int(side.n[0]) for side in sides]
     estimate = float(sides[0].mean[0] - sides[1].mean[0])
+    check.within("a - b", np.array([estimate]), bounds)
     error = (parts[0] + parts[1]) ** 0.5
     known = error > 0
     df = nan

@@ -63,7 +63,7 @@ def sampled(
     >>> sampled([1.0, 1.0, 1.0, 1.0], bounds=(0, 1)).method
     'wilson'
     """
-    array = _within(values, bounds)
+    array = check.within("values", check.sample("values", values), bounds)
     if tuple(bounds) == _RATES and np.isin(array, _RATES).all():
         return wilson(int(array.sum()), len(array), confidence=confidence, claim=claim)
     return mean_interval(array, confidence=confidence, bounds=bounds, claim=claim)
@@ -126,11 +126,3 @@ def paired_differences(candidate: ArrayLike, baseline: ArrayLike) -> FloatArray:
             f"candidate ({len(ours)} cases) and baseline ({len(theirs)} cases) must hold the same cases."
         )
     return ours - theirs
-
-
-def _within(values: ArrayLike, bounds: tuple[float, float]) -> FloatArray:
-    array = check.sample("values", values)
-    outside = array[(array < bounds[0]) | (array > bounds[1])]
-    if len(outside):
-        raise ValueError(f"values holds {outside[0]}; each must lie in the bounds {tuple(bounds)}.")
-    return array

@@ -21,15 +21,19 @@ _TEXTS = {
 
 
 def call(function: str, inputs: Result) -> Result:
-    """Run a vector's function on its inputs."""
-    return TABLE[function](**{name: _number(value) for name, value in inputs.items()})
+    """Run a vector's function on its inputs; options that it names are those of the public function."""
+    given = {name: _number(value) for name, value in inputs.items()}
+    only = ONLY_ALTERNATIVE.get(function)
+    if only is not None and given.pop("alternative", only) != only:
+        raise ValueError(f"alternative ({inputs['alternative']!r}) must be {only!r} for {function}.")
+    return TABLE[function](**given)
 
 
 def _number(value: Any) -> Any:
     """JSON has no NaN and no infinity; the vectors write them as text."""
     if isinstance(value, list):
         return [_number(item) for item in value]
-    return float(value) if value in {"nan", "inf", "-inf"} else value
+    return float(value) if isinstance(value, str) and value in {"nan", "inf", "-inf"} else value
 
 
 def _interval(result: stats.Interval) -> Result:
@@ -42,16 +46,13 @@ def _interval(result: stats.Interval) -> Result:
     }
 
 
-def _wilson(successes: int, n: int, confidence: float) -> Result:
-    return _interval(stats.wilson(successes, n, confidence=confidence))
+def _given(statistic: Callable[..., stats.Interval], **fixed: Any) -> Callable[..., Result]:
+    """An interval function whose arguments are named as in the vectors."""
+    return lambda **inputs: _interval(statistic(**fixed | inputs))
 
 
-def _clopper_pearson(successes: int, n: int, confidence: float) -> Result:
-    return _interval(stats.clopper_pearson(successes, n, confidence=confidence))
-
-
-def _jeffreys(successes: int, n: int, confidence: float) -> Result:
-    return _interval(stats.jeffreys(successes, n, confidence=confidence))
+def _tested(test: Callable[..., stats.TestResult]) -> Callable[..., Result]:
+    return lambda **inputs: _test(test(**inputs))
 
 
 def _test(result: stats.TestResult) -> Result:
@@ -61,18 +62,6 @@ def _test(result: stats.TestResult) -> Result:
         "df": result.df,
         "warnings": list(result.warnings),
     }
-
-
-def _newcombe(successes_a: int, n_a: int, successes_b: int, n_b: int, confidence: float) -> Result:
-    return _interval(stats.newcombe_diff(successes_a, n_a, successes_b, n_b, confidence=confidence))
-
-
-def _pooled_z(**counts: Any) -> Result:
-    return _test(stats.two_proportion_z(**counts))
-
-
-def _boschloo_drop(**counts: Any) -> Result:
-    return _test(stats.boschloo_drop(**counts))
 
 
 def _mcnemar(method: Any) -> Callable[..., Result]:
@@ -89,17 +78,13 @@ def _paired_diff_t(plus: int, minus: int, zero: int, confidence: float = 0.95) -
     return _interval(result) | {"standard_error": result.standard_error}
 
 
-def _pass_at_k(n: int, c: int, k: int) -> Result:
-    return {"value": float(stats.pass_at_k_by_case(c, n, k))}
+def _repeats(by_case: Callable[..., Any]) -> Callable[..., Result]:
+    return lambda n, c, k: {"value": float(by_case(c, n, k))}
 
 
-def _pass_hat_k(n: int, c: int, k: int) -> Result:
-    return {"value": float(stats.pass_hat_k_by_case(c, n, k))}
-
-
-def _fixed_cases_mean(passes: list[int], runs: Any, confidence: float, method: str) -> Result:
+def _fixed_cases_mean(method: str = "wilson-neff", **inputs: Any) -> Result:
     name: Any = {"normal": "source"}.get(method, method)
-    result = stats.fixed_cases(passes, runs, confidence=confidence, method=name)
+    result = stats.fixed_cases(**inputs, method=name)
     return _interval(result) | {"n_eff": result.n_eff, "variance": result.variance}
 
 
@@ -136,8 +121,9 @@ def _welch(a: list[float], b: list[float], confidence: float = 0.95) -> Result:
     }
 
 
-def _cluster_mean(values: list[float], groups: list[Any], confidence: float) -> Result:
-    result, count = stats.clustered(values, groups, confidence=confidence), len(set(groups))
+def _cluster_mean(**inputs: Any) -> Result:
+    result = stats.clustered(**inputs)
+    count = result.df + 1
     return _interval(result) | {
         "standard_error_cr1": result.standard_error,
         "standard_error_cr0": result.standard_error * math.sqrt((count - 1) / count),
@@ -159,13 +145,9 @@ def _design_effect(icc: float, runs: int) -> Result:
     return {"deff": result.deff, "effective_attempts_per_case": result.effective_attempts}
 
 
-def _fisher_drop(old_successes: int, old_n: int, new_successes: int, new_n: int) -> Result:
-    return {"pvalue": stats.fisher_drop(old_successes, old_n, new_successes, new_n).pvalue}
-
-
 def _size(method: Any) -> Callable[..., Result]:
-    def run(cv: float, effect: float, power: float, alpha: float) -> Result:
-        result = stats.runs_per_arm(cv, effect, power=power, alpha=alpha, method=method)
+    def run(**inputs: Any) -> Result:
+        result = stats.runs_per_arm(**{"method": method} | inputs)
         return {"exact": result.exact, "runs": result.runs, "warnings": list(result.warnings)}
 
     return run
@@ -207,8 +189,9 @@ def _lan_demets(**inputs: Any) -> Result:
     return {"bounds": list(result.bounds), "spent": list(result.spent)}
 
 
-def _beta_binomial_cs(prior: Any = (0.5, 0.5), **inputs: Any) -> Result:
-    return _interval(stats.beta_binomial_cs(**inputs, prior=(prior[0], prior[1])))
+def _discordant(alternative: str = "drop", **inputs: Any) -> Result:
+    name = {"less": "drop", "greater": "rise"}.get(alternative, alternative)
+    return {"evalue": stats.discordant_evalue(**inputs, alternative=name)}
 
 
 def _kappa(statistic: Callable[..., stats.Interval]) -> Callable[..., Result]:
@@ -236,26 +219,17 @@ def _judge_consistency(verdicts: list[list[Any]]) -> Result:
     }
 
 
-def _cost_ratio(arm: list[float], baseline: list[float], confidence: float) -> Result:
-    return _interval(stats.cost_ratio(arm, baseline, confidence=confidence))
-
-
-def _runs_t(run_means: list[float], confidence: float, bounds: list[float]) -> Result:
-    return _interval(stats.runs_t(run_means, confidence=confidence, bounds=(bounds[0], bounds[1])))
-
-
-def _verdict(estimate: float, low: float, high: float, n_old: int, n_new: int, tolerance: float) -> Result:
-    ratio = stats.Interval(estimate, low, high, 0.95, "given", n_old + n_new, "these questions")
+def _verdict(
+    estimate: float, low: float | None, high: float | None, n_old: int, n_new: int, tolerance: float = 0.1
+) -> Result:
+    low, high = (math.nan if bound is None else bound for bound in (low, high))
+    ratio = stats.Interval(estimate, low, high, 0.95, "given", 0, "these questions")
     result = stats.token_verdict(ratio, n_arm=n_new, n_baseline=n_old, tolerance=tolerance)
     same = result.verdict in {NO_DIFFERENCE, NO_VERDICT}
     return {
         "verdict": "same" if same else result.verdict,
         "warnings": [_TEXTS.get(code, code) for code in result.warnings],
     }
-
-
-def _geometric(arm: list[float], baseline: list[float], confidence: float) -> Result:
-    return _interval(stats.cost_ratio(arm, baseline, confidence=confidence, method="geometric"))
 
 
 def _bootstrap(statistic: Callable[..., stats.Interval], samples: list[str]) -> Callable[..., Result]:
@@ -291,8 +265,8 @@ def _pareto(points: list[list[float | None]], maximize: list[bool]) -> Result:
 
 
 TABLE: dict[str, Callable[..., Result]] = {
-    "wilson": _wilson,
-    "fisher_drop": _fisher_drop,
+    "wilson": _given(stats.wilson),
+    "fisher_drop": _tested(stats.fisher_drop),
     "runs_per_arm": _size("normal"),
     "runs_per_arm_t": _size("t"),
     "cv": _cv,
@@ -306,31 +280,31 @@ TABLE: dict[str, Callable[..., Result]] = {
     "runs_to_settle": _runs_to_settle,
     "lan_demets": _lan_demets,
     "t_evalue": lambda **inputs: {"evalue": stats.t_evalue(**inputs)},
-    "discordant_evalue": lambda **inputs: {"evalue": stats.discordant_evalue(**inputs)},
-    "beta_binomial_cs": _beta_binomial_cs,
+    "discordant_evalue": _discordant,
+    "beta_binomial_cs": _given(stats.beta_binomial_cs),
     "cohen_kappa": _kappa(stats.cohen_kappa),
     "fleiss_kappa": _kappa(stats.fleiss_kappa),
     "judge_rates": _judge_rates,
     "judge_consistency": _judge_consistency,
-    "cost_ratio_logt": _cost_ratio,
-    "cost_ratio_geometric": _geometric,
+    "cost_ratio_logt": _given(stats.cost_ratio),
+    "cost_ratio_geometric": _given(stats.cost_ratio, method="geometric"),
     "cost_ratio_bootstrap": _bootstrap(stats.cost_ratio, ["arm", "baseline"]),
     "bootstrap_mean": _bootstrap(stats.bootstrap_mean, ["values"]),
     "cost_per_success": _cost_per_success,
     "neyman": _neyman,
     "pareto": _pareto,
-    "runs_t": _runs_t,
+    "runs_t": _given(stats.runs_t),
     "regression_verdict": _verdict,
-    "clopper_pearson": _clopper_pearson,
-    "jeffreys": _jeffreys,
-    "newcombe_diff": _newcombe,
-    "two_proportion_z": _pooled_z,
-    "boschloo_drop": _boschloo_drop,
+    "clopper_pearson": _given(stats.clopper_pearson),
+    "jeffreys": _given(stats.jeffreys),
+    "newcombe_diff": _given(stats.newcombe_diff),
+    "two_proportion_z": _tested(stats.two_proportion_z),
+    "boschloo_drop": _tested(stats.boschloo_drop),
     "mcnemar_exact": _mcnemar("mcnemar-exact"),
     "mcnemar_midp": _mcnemar("mcnemar-mid-p"),
     "paired_diff_t": _paired_diff_t,
-    "pass_at_k": _pass_at_k,
-    "pass_hat_k": _pass_hat_k,
+    "pass_at_k": _repeats(stats.pass_at_k_by_case),
+    "pass_hat_k": _repeats(stats.pass_hat_k_by_case),
     "fixed_cases_mean": _fixed_cases_mean,
     "stratified_test": _stratified_test,
     "shock_test": _shock(stats.shock_test),
@@ -340,6 +314,17 @@ TABLE: dict[str, Callable[..., Result]] = {
     "icc": _icc,
     "design_effect": _design_effect,
 }
+
+ONLY_ALTERNATIVE = {
+    "fisher_drop": "less",
+    "boschloo_drop": "less",
+    "two_proportion_z": "two-sided",
+    "mcnemar_exact": "two-sided",
+    "mcnemar_midp": "two-sided",
+    "welch": "two-sided",
+    "stratified_test": "two-sided",
+}
+"""Tests that have one alternative; a vector may name it."""
 
 
 def matches(actual: Any, expected: Any, tolerance: float) -> bool:

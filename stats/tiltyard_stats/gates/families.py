@@ -76,8 +76,10 @@ def max_slice_drop(slices: Mapping[str, Interval | None], limit: float, *, alpha
     if not known:
         return Outcome("max_slice_drop", INCONCLUSIVE, limit=-limit, reason="no-data", missing=missing)
     _enough(known, corrected_confidence(len(known), alpha=alpha))
-    failed = tuple(name for name, interval in known.items() if interval.high < -limit)
-    unknown = tuple(name for name, interval in known.items() if isnan(interval.high))
+    failed = tuple(
+        name for name, interval in known.items() if interval.high < -limit and not interval.unknown
+    )
+    unknown = tuple(name for name, interval in known.items() if interval.unknown)
     leads = tuple(
         name for name, interval in known.items() if interval.estimate < -limit and name not in failed
     )

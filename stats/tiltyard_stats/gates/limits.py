@@ -33,8 +33,7 @@ def min_rule_rate(rate: Interval, minimum: float, *, rule: str = "min_rule_rate"
     >>> min_rule_rate(wilson(58, 228, confidence=0.9), 0.35).verdict
     'FAIL'
     """
-    if not 0 <= minimum <= 1:
-        raise ValueError(f"minimum ({minimum!r}) must lie in [0, 1].")
+    check.share("minimum", minimum)
     return _against(rule, rate, minimum, fails=rate.high < minimum, passes=rate.low >= minimum)
 
 
@@ -71,7 +70,7 @@ def max_cost_ratio(ratio: Interval, limit: float) -> Outcome:
 
 
 def _against(rule: str, interval: Interval, limit: float, *, fails: bool, passes: bool) -> Outcome:
-    if fails or passes:
+    if (fails or passes) and not interval.unknown:
         return _make(rule, FAIL if fails else PASS, interval, limit, "")
     return _make(rule, INCONCLUSIVE, interval, limit, "spans-limit" if interval.known else "unknown-bound")
 
@@ -146,9 +145,8 @@ def max_infra(count: int, n: int, limit: float = 0.05) -> Outcome:
 
 
 def _share(rule: str, count: int, n: int, limit: float, beyond: str) -> Outcome:
-    check.trials("count", count, "n", n)
-    if not 0 <= limit <= 1:
-        raise ValueError(f"limit ({limit!r}) must lie in [0, 1].")
+    count, n = check.passes_of("count", count, "n", n)
+    check.share("limit", limit)
     share = count / n
     return Outcome(rule, beyond if share > limit else PASS, estimate=share, limit=limit)
 

@@ -56,9 +56,9 @@ def beta_binomial_cs(
     >>> print(f"{interval.low:.2f} to {interval.high:.2f}")
     0.00 to 0.38
     """
-    check.trials("successes", successes, "n", n)
-    a, b = (check.above("prior", value, 0) for value in prior)
-    s, f = successes, n - successes
+    s, n = check.passes_of("successes", successes, "n", n)
+    a, b = (check.above("prior", value, 0) for value in check.pair("prior", prior))
+    f = n - s
     level = log_beta(a + s, b + f) - log_beta(a, b) + log(1 - check.proportion("confidence", confidence))
     return Interval(
         estimate=s / n,
