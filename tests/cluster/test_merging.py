@@ -201,6 +201,29 @@ def test_parts_that_differ_on_a_run_are_a_conflict_that_names_both(parts: Parts)
         parts.merge(*shards, other)
     assert str(shards[1]) in str(error.value)
     assert str(other) in str(error.value)
+    assert error.value.tally.duplicate == 0
+
+
+def test_earlier_attempts_that_differ_are_a_conflict_too(parts: Parts) -> None:
+    """The same attempt cannot have cost two sums."""
+    shards = thirds(parts)
+    usual = parts.record
+    parts.record = lambda run, **more: usual(run, **more, usd=0.75 if "outcome" in more else 0.5)
+    other = parts.part(parts.plan.runs)
+
+    with pytest.raises(MergeError, match="differ on run"):
+        parts.merge(*shards, other)
+
+
+def test_everything_that_is_wrong_is_told_at_once(parts: Parts) -> None:
+    shards = thirds(parts)
+    (shards[0] / "trial.json").unlink()
+    says = alter_records(shards[1])
+
+    with pytest.raises(MergeError, match=says) as error:
+        parts.merge(*shards)
+    assert f"{shards[0]} holds no trial" in str(error.value)
+    assert "12 expected, 4 present, 8 missing" in str(error.value)
 
 
 def test_a_part_of_another_plan_is_refused_by_name(parts: Parts) -> None:
