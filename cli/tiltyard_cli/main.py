@@ -25,6 +25,7 @@ from tiltyard_cli.commands.push import pull, push
 from tiltyard_cli.commands.report import report
 from tiltyard_cli.commands.run import run
 from tiltyard_cli.commands.status import status
+from tiltyard_cli.commands.view import view
 from tiltyard_cli.invocation import suggest
 from tiltyard_cli.masked import masked_output
 from tiltyard_specs.errors import InterruptedTrialError, TiltyardError
@@ -53,6 +54,7 @@ app.command()(plan)
 app.command()(merge)
 app.command()(status)
 app.command()(report)
+app.command()(view)
 app.command()(fidelity)
 app.command()(push)
 app.command()(pull)
