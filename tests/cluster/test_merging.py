@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 
 from tiltyard_cluster.compaction import Share, compact
 from tiltyard_cluster.layout import ATTEMPT, RECORD, attempt_key, run_key
-from tiltyard_cluster.lines import read_lines
+from tiltyard_cluster.lines import LineWriter, digest_of, file_sha256, read_lines
 from tiltyard_cluster.merging import MergeError, Tally, merge
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_cluster.sharding import to_file
 from tiltyard_cluster.store import FolderStore
 from tiltyard_specs import DataError, Outcome, RunRecord, content_id
-from tiltyard_specs.manifest import Manifest
+from tiltyard_specs.manifest import FileFact, Manifest
 from tiltyard_specs.plan_file import PlanFile
 from tiltyard_specs.receipt import Selection, TrialReceipt
 
@@ -319,6 +319,25 @@ def test_a_record_that_the_manifest_hides_is_found(parts: Parts) -> None:
 
     with pytest.raises(MergeError, match="it holds a record that its manifest does not name"):
         parts.merge(*shards, partial=True)
+
+
+def test_a_record_under_the_name_of_another_run_is_found(parts: Parts) -> None:
+    """Though its manifest names every digest as it stands in the file."""
+    shards = thirds(parts)
+    path = shards[1] / "records.jsonl.zst"
+    lines = list(read_lines(path, ""))[::-1]
+    with LineWriter(path) as writer:
+        for line in lines:
+            writer.add(line)
+    manifest = Manifest.parse((shards[1] / "manifest.json").read_bytes(), "")
+    runs = dict(zip(sorted(manifest.runs), map(digest_of, lines), strict=True))
+    files = manifest.files | {path.name: FileFact(sha256=file_sha256(path), rows=len(lines))}
+    changed = manifest.model_copy(update={"runs": runs, "files": files})
+    (shards[1] / "manifest.json").write_text(changed.to_json())
+    shutil.rmtree(shards[1] / "runs")
+
+    with pytest.raises(MergeError, match="is not the manifest's"):
+        parts.merge(*shards)
 
 
 def test_a_part_whose_runs_have_not_ended_is_taken_only_as_partial(parts: Parts) -> None:
