@@ -31,7 +31,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"amount": _amount, "dollars": _dollars, "count": _count, "size": size}
+    made.filters |= {"amount": _amount, "dollars": _dollars, "count": _count, "whole": _whole}
     made.globals |= {"style": asset("style.css"), "script": asset("page.js"), "policy": _policy}
     return made
 
@@ -55,10 +55,9 @@ def shown(text: str) -> str:
 
 def size(count: int) -> str:
     """A number of bytes."""
-    for unit, limit in (("bytes", 1), ("KB", 1_000), ("MB", 1_000_000)):
-        if count < 1_000 * limit or unit == "MB":
-            return f"{count / limit:,.0f} {unit}" if limit == 1 else f"{count / limit:,.1f} {unit}"
-    raise AssertionError(count)
+    units = ("bytes", "KiB", "MiB", "GiB")
+    rank = min(max(count.bit_length() - 1, 0) // 10, len(units) - 1)
+    return f"{count / 1024**rank:,.1f} {units[rank]}" if rank else f"{count:,} bytes"
 
 
 def _shown(value: object) -> object:
@@ -81,6 +80,10 @@ def _policy(*, live: bool) -> str:
 
 def _amount(value: object) -> str:
     return fmt.significant(float(value)) if isinstance(value, int | float) else fmt.NONE
+
+
+def _whole(value: object) -> str:
+    return f"{value:,.0f}" if isinstance(value, int | float) else fmt.NONE
 
 
 def _dollars(value: object) -> str:

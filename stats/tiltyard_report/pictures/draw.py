@@ -71,7 +71,7 @@ def _heat(cells: tuple[HeatCell, ...]) -> Picture:
             cell.arm,
             f"{cell.passes}/{cell.n}",
             fmt.significant(cell.score),
-            "flaky" if cell.flaky else "",
+            "flaky" if cell.flaky else "steady" if cell.n > 1 else fmt.NONE,
         )
         for cell in cells
     ]
@@ -84,7 +84,7 @@ def _heat(cells: tuple[HeatCell, ...]) -> Picture:
         "attempts ended differently."
         + (" Of many questions those are drawn on which something differs." if fewer else ""),
         heatmap(cells, "heatmap"),
-        _grid(("question", "agent", "arm", "passed", "mean score", ""), rows),
+        _grid(("question", "agent", "arm", "passed", "mean score", "steadiness"), rows),
     )
 
 
