@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from tiltyard_cluster.ray_session import Actor, ClusterNode, RaySession
-from tiltyard_cluster.ray_worker import MOST_SLOTS, NodeWorker, Ready
+from tiltyard_cluster.ray_worker import MOST_SLOTS, Lacking, NodeWorker, Ready
 from tiltyard_cluster.workplace import WorkSetup
 from tiltyard_specs.errors import UnavailableError
 
@@ -71,6 +71,7 @@ class Crew:
         args: Further arguments of the worker's class.
         post: Where news go: a queue that the driver reads.
         kind: The worker's class.
+        archive: The key of an archive of all images, for nodes that lack some.
     """
 
     session: RaySession
@@ -78,6 +79,7 @@ class Crew:
     args: tuple[object, ...]
     post: "queue.SimpleQueue[Any]"
     kind: type = NodeWorker
+    archive: "Callable[[], Future[str]] | None" = None
     _workers: dict[str, _Worker] = field(default_factory=dict)
     _hiring: dict[str, _Worker] = field(default_factory=dict)
     _names: Counter[str] = field(default_factory=Counter)
@@ -158,12 +160,29 @@ class Crew:
         self._hiring[name] = _Worker(node, actor)
         actor.call("prepare").add_done_callback(partial(self._prepared, name))
 
-    def _prepared(self, name: str, done: "Future[Ready]") -> None:
-        error = done.exception()
-        if error is None:
-            self.post.put(Hired(name, done.result()))
-        else:
+    def _prepared(self, name: str, done: "Future[Ready | Lacking]") -> None:
+        """In a thread of Ray's."""
+        if (error := done.exception()) is not None:
             self.post.put(Refused(name, words(error)))
+            return
+        match done.result():
+            case Ready() as ready:
+                self.post.put(Hired(name, ready))
+            case Lacking(images):
+                if self.archive is None:
+                    self.post.put(Refused(name, f"its engine lacks {len(images)} of the trial's images"))
+                else:
+                    self.archive().add_done_callback(partial(self._archived, name))
+
+    def _archived(self, name: str, done: "Future[str]") -> None:
+        """In the thread that made the archive."""
+        worker = self._hiring.get(name)
+        if done.cancelled() or worker is None:
+            return
+        if (error := done.exception()) is not None:
+            self.post.put(Refused(name, f"its engine lacks images, and ours cannot give them: {error}"))
+        else:
+            worker.actor.call("load", done.result()).add_done_callback(partial(self._prepared, name))
 
     def _look(self) -> None:
         heard = time.monotonic()

@@ -92,6 +92,10 @@ class Leases:
         self._queue[node] = wants
         return Answer.WAIT, lease.granted
 
+    def content(self, node: str) -> None:
+        """A node waits for nothing any more: its call has ended, or fits after all."""
+        self._queue.pop(node, None)
+
     def report(self, node: str, spent: int) -> None:
         """A node says what it has spent of its lease so far."""
         lease = self._leases[node]

@@ -37,7 +37,8 @@ class Share:
 
     granted: int
     """Its lease."""
-    refused: bool = False
+    refused: int = 0
+    """What it wants and will never be granted."""
     give_back: bool = False
     lost: bool = False
     """Whether it is taken for lost: it gets nothing more."""
@@ -112,13 +113,15 @@ class Ledger:
 
     @staticmethod
     def _share(leases: Leases, report: NodeReport, hold: Mapping[str, float], pause: float) -> Share:
-        node, refused = report.node, False
+        node, refused = report.node, 0
         leases.report(node, report.spent)
         if report.keeps is not None:
             leases.give_back(node, max(report.keeps, report.spent))
         if report.wants:
             answer, _ = leases.ask(node, report.spent, report.wants)
-            refused = answer is Answer.REFUSED
+            refused = report.wants if answer is Answer.REFUSED else 0
+        else:
+            leases.content(node)
         return Share(leases.lease(node), refused, node in leases.asked_back(), hold=hold, pause=pause)
 
     def _holds(self, held: Mapping[str, float]) -> dict[str, float]:

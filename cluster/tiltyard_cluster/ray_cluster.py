@@ -6,14 +6,18 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 
+from tiltyard_cluster.books import Books, budget_units
 from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.crew import Crew
 from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
+from tiltyard_cluster.image_archives import ImageArchives
+from tiltyard_cluster.ledger import Ledger
 from tiltyard_cluster.local_cluster import LocalCluster
-from tiltyard_cluster.options import RunOptions
+from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.ray_executor import RayExecutor
 from tiltyard_cluster.ray_session import RaySession
 from tiltyard_cluster.ray_worker import NodeWorker
@@ -21,6 +25,7 @@ from tiltyard_cluster.shared_publisher import SharedPublisher
 from tiltyard_cluster.store import Store
 from tiltyard_cluster.workplace import WorkSetup
 from tiltyard_gateway.scripted import load_script
+from tiltyard_images import connect
 from tiltyard_specs import Trial
 from tiltyard_specs.errors import UsageError
 from tiltyard_specs.record import RunRecord
@@ -100,7 +105,6 @@ class ClusterWork:
             forwarder=self.forwarder,
             images=tuple(sorted(images)),
             script=None if script is None else load_script(script),
-            budget=self.trial.spec.budget,
             parallel=self.options.parallel,
         )
 
@@ -110,20 +114,36 @@ def cluster_executor(
     session: RaySession, work: ClusterWork, runs: Sequence[OpenRun], enough: Callable[[RunRecord], bool]
 ) -> Iterator[RayExecutor]:
     """An executor on a cluster, and nothing of it on any node afterwards."""
-    setup, proof = work.setup(runs), (f".proof-{secrets.token_hex(8)}", secrets.token_bytes(16))
+    budget = work.trial.spec.budget
+    ledger = session.actor(Ledger, session.own_node, *budget_units(budget, work.spent))
+    books = Books(ledger, budget)
+    setup = replace(work.setup(runs), ledger=ledger)
+    proof = (f".proof-{secrets.token_hex(8)}", secrets.token_bytes(16))
     slack = {} if work.slack is None else {"slack": work.slack}
     with ExitStack() as stack:
+        stack.callback(ledger.kill)
         stack.callback(work.store.remove, proof[0])
         work.store.put(*proof)
+        archives = stack.enter_context(
+            ImageArchives(
+                connect,
+                work.store,
+                setup.images,
+                cache_folder(work.options.environ) / "cluster",
+                lambda text: work.options.listen(Note(text)),
+            )
+        )
         yield stack.enter_context(
             RayExecutor(
                 lambda post: Crew(
                     session,
-                    lambda name: replace(setup, node=name),
+                    partial(_setup_of, setup, books),
                     (proof, version("tiltyard")),
                     post,
                     work.worker,
+                    archives.wanted,
                 ),
+                books=books,
                 publisher=SharedPublisher(work.store),
                 retries=work.trial.spec.retries,
                 enough=enough,
@@ -131,6 +151,11 @@ def cluster_executor(
                 **slack,
             )
         )
+
+
+def _setup_of(setup: WorkSetup, books: Books, name: str) -> WorkSetup:
+    books.join(name)
+    return replace(setup, node=name)
 
 
 def tell_nodes(session: RaySession, options: RunOptions) -> None:

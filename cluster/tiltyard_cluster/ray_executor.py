@@ -14,16 +14,17 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from tiltyard_cluster.books import Books
 from tiltyard_cluster.crew import AGAIN, Crew, Gone, HeadLost, Hired, Refused, words
 from tiltyard_cluster.events import Listener, Note, RunStarted
 from tiltyard_cluster.executor import Finished, OpenRun
 from tiltyard_cluster.lost_attempts import lost_record
-from tiltyard_cluster.ray_worker import AttemptEnd, Ready
+from tiltyard_cluster.ray_worker import AttemptEnd, Ready, attempt_name
 from tiltyard_cluster.scheduling import End, GivenUp, Scheduler, Start, Task
 from tiltyard_cluster.shared_publisher import SharedPublisher
 from tiltyard_cluster.stripped_jobs import stripped
 from tiltyard_specs.errors import DataError, UnavailableError
-from tiltyard_specs.record import RunRecord, parse_record
+from tiltyard_specs.record import RunRecord, Spend, parse_record
 
 SLACK = 900.0
 """Seconds that an attempt may take beyond its agent's and its verify command's timeouts."""
@@ -47,6 +48,7 @@ class RayExecutor:
 
     Args:
         crew: Makes the workers; given the queue that this executor reads.
+        books: What nodes spend.
         publisher: The results.
         retries: Further attempts after an infra outcome.
         enough: Asked with each attempt's record before anything further begins; true ends the trial there.
@@ -58,6 +60,7 @@ class RayExecutor:
         self,
         crew: Callable[["queue.SimpleQueue[Any]"], Crew],
         *,
+        books: Books,
         publisher: SharedPublisher,
         retries: int,
         enough: Callable[[RunRecord], bool],
@@ -66,6 +69,7 @@ class RayExecutor:
     ) -> None:
         self._post: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._crew = crew(self._post)
+        self._books = books
         self._publisher = publisher
         self._scheduler = Scheduler(retries=retries)
         self._enough = enough
@@ -76,6 +80,7 @@ class RayExecutor:
         """When each attempt began."""
         self._up: set[str] = set()
         self._ever_up = False
+        self._lost_attempts: set[str] = set()
         self._settled: set[str] = set()
         self._refusals: dict[str, str] = {}
         self._alone_since = time.monotonic()
@@ -181,7 +186,9 @@ class RayExecutor:
         self._refusals.clear()
         for text in ready.recovered:
             record = parse_record(text.encode(), name)
-            self._count(record)
+            if attempt_name(record.run_id, record.attempt) not in self._lost_attempts:
+                self._books.earlier(record)
+                self._count(record)
             if record.run_id in self._runs:
                 self._listen(Note(f"node {name} has saved an attempt that a killed worker had left there"))
                 yield from self._settle_if_known(record.run_id)
@@ -191,6 +198,7 @@ class RayExecutor:
 
     def _refused(self, name: str, why: str) -> None:
         if self._crew.dismiss(name, rest=AGAIN):
+            self._books.lost(name)
             if why not in self._refusals.values():
                 self._listen(Note(f"node {name} cannot be used: {why}", warning=True))
             self._refusals[name] = why
@@ -208,12 +216,16 @@ class RayExecutor:
         if not self._crew.dismiss(name, rest=rest):
             return
         self._listen(Note(f"node {name} is lost: {why}", warning=True))
-        if name in self._up:
-            self._up.remove(name)
-            for start in self._scheduler.node_down(name, time.monotonic()):
-                yield from self._lost(start, why)
+        loss = self._books.lost(name)
+        if name not in self._up:
+            return
+        self._up.remove(name)
+        starts = self._scheduler.node_down(name, time.monotonic())
+        spends = self._books.spends(loss, {attempt_name(start.key, start.attempt): start for start in starts})
+        for start in starts:
+            yield from self._lost(start, why, spends.get(attempt_name(start.key, start.attempt)))
 
-    def _lost(self, start: Start, why: str) -> Iterator[Finished]:
+    def _lost(self, start: Start, why: str, spend: Spend | None) -> Iterator[Finished]:
         """An attempt of which nothing may be heard goes on record; its run may be settled all the same."""
         began = self._under_way.pop(start.number)
         run = self._runs[start.key]
@@ -221,7 +233,10 @@ class RayExecutor:
         if settled is not None:
             yield from self._settle(start.key, settled, late=True)
             return
-        record = lost_record(run, start.attempt, start.node, f"node {start.node} was lost: {why}", began)
+        record = lost_record(
+            run, start.attempt, start.node, f"node {start.node} was lost: {why}", began, spend
+        )
+        self._lost_attempts.add(attempt_name(start.key, start.attempt))
         if self._publisher.lost(run.planned, record):
             self._count(record)
             yield Finished(run.planned, record, final=False)

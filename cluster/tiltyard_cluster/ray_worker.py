@@ -17,6 +17,7 @@ import requests
 from tiltyard_cluster.disk import require_room
 from tiltyard_cluster.engine_watch import await_engine
 from tiltyard_cluster.executor import OpenRun
+from tiltyard_cluster.image_archives import load_images
 from tiltyard_cluster.node_images import lacking
 from tiltyard_cluster.shared_publisher import SharedPublisher
 from tiltyard_cluster.staging import begin
@@ -45,6 +46,13 @@ class Ready:
     slots: int
     recovered: tuple[str, ...]
     """Records, as JSON, of attempts that a killed worker had left there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A node that is ready but for images."""
+
+    images: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +88,8 @@ class NodeWorker:
         self._publisher = SharedPublisher(_here(setup.store))
         self._stack = ExitStack()
 
-    def prepare(self) -> Ready:
-        """Make the node ready.
+    def prepare(self) -> "Ready | Lacking":
+        """Make the node ready, as far as its engine has the images.
 
         Raises:
             UnavailableError: It lacks something; the sentence says what.
@@ -89,11 +97,22 @@ class NodeWorker:
         with _plain_errors():
             self._require_same()
             self._require_keys()
-            work = self._stack.enter_context(self._workplace)
+            self._stack.enter_context(self._workplace)
+            missing = lacking(self._workplace.client, self._setup.images)
+            return Lacking(missing) if missing else self._ready()
+
+    def load(self, key: str) -> Ready:
+        """Load the images that the node lacks.
+
+        Raises:
+            UnavailableError: It still lacks some.
+        """
+        with _plain_errors():
+            work = self._workplace
+            load_images(work.client, self._publisher.store, key, work.staging.parent)
             if missing := lacking(work.client, self._setup.images):
-                raise UnavailableError(f"its engine lacks {len(missing)} of the trial's images")
-            recovered = tuple(record.to_json() for record in work.recovered)
-            return Ready(self._slots(work.client.info()), recovered)
+                raise UnavailableError(f"its engine gave {len(missing)} images other ids than ours has")
+            return self._ready()
 
     def attempt(self, slot: int, run: OpenRun, attempt: int, *, last: bool) -> AttemptEnd:
         """Run one attempt and publish it.
@@ -118,12 +137,20 @@ class NodeWorker:
         """Take everything away again."""
         self._stack.close()
 
+    def _ready(self) -> Ready:
+        recovered = tuple(record.to_json() for record in self._workplace.recovered)
+        return Ready(self._slots(self._workplace.client.info()), recovered)
+
     def _run(self, slot: int, run: OpenRun, attempt: int, *, last: bool) -> AttemptEnd:
         work = self._workplace
         require_room(work.staging)
         place = work.place(slot)
         folder = begin(work.staging, run.planned, attempt).folder
-        record = execute(self._keys.job(run), attempt, place, folder)
+        work.under_way(slot, attempt_name(run.planned.run_id, attempt))
+        try:
+            record = execute(self._keys.job(run), attempt, place, folder)
+        finally:
+            work.under_way(slot, None)
         lost = record.outcome is Outcome.INFRA
         gone = await_engine(work.client, work.stop) if lost else None
         ending: Ending = "cancelled" if record.outcome is Outcome.CANCELLED else "failed"
@@ -161,6 +188,11 @@ class NodeWorker:
             return
         if problems := missing_keys(self._setup.trial, dict(os.environ)):
             raise UnavailableError("; ".join(problem.message for problem in problems))
+
+
+def attempt_name(run_id: str, attempt: int) -> str:
+    """What reports of spend call an attempt."""
+    return f"{run_id}.{attempt}"
 
 
 @contextmanager

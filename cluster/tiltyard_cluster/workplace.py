@@ -4,7 +4,7 @@ import os
 import secrets
 import tempfile
 import threading
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +13,7 @@ from typing import Self
 import docker
 
 from tiltyard_cluster.engine_watch import remove_own
+from tiltyard_cluster.lease_sync import LeaseSync, LedgerCalls
 from tiltyard_cluster.node_guard import NodeGuard
 from tiltyard_cluster.node_staging import node_staging
 from tiltyard_cluster.plan import PlannedRun
@@ -27,8 +28,10 @@ from tiltyard_images import connect
 from tiltyard_runner.job import Place
 from tiltyard_runner.owner import Owner
 from tiltyard_runner.reaper import reap
+from tiltyard_runner.recording import metered_spend
 from tiltyard_runner.slot import Slot
-from tiltyard_specs import Budget, Trial
+from tiltyard_specs import Trial
+from tiltyard_specs.errors import UsageError
 from tiltyard_specs.record import RunRecord
 from tiltyard_specs.trial import AllowHosts
 
@@ -52,8 +55,8 @@ class WorkSetup:
     """Ids of all images that runs need, the forwarder's among them."""
     script: Script | None = None
     """What answers model calls instead of a provider."""
-    budget: Budget | None = None
-    """What the node may spend at its start, where there is a budget."""
+    ledger: LedgerCalls | None = None
+    """Who grants what the node may spend, and knows which providers are overloaded."""
     parallel: int | None = None
     """Runs at once, where it is said."""
 
@@ -69,6 +72,7 @@ class Workplace:
     """What a killed worker on this machine had left unfinished."""
     _stack: ExitStack = field(default_factory=ExitStack)
     _slots: dict[int, Slot] = field(default_factory=dict)
+    _busy: dict[int, str] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _setups: threading.Lock = field(default_factory=threading.Lock)
     _client: docker.DockerClient | None = None
@@ -85,6 +89,8 @@ class Workplace:
             folder = _gateway_folder()
             stack.enter_context(NodeGuard(folder))
             self._gateway = stack.enter_context(GatewayProcess(self._gateway_config(stack, folder)))
+            if self.setup.ledger is not None:
+                stack.enter_context(self._sync(self.setup.ledger, self._gateway))
             stack.callback(remove_own, client, self._owner, self.setup.trial.spec.name)
             stack.callback(self._close_slots)
             self._stack = stack.pop_all()
@@ -127,6 +133,27 @@ class Workplace:
             self._setups,
         )
 
+    def under_way(self, number: int, attempt: str | None) -> None:
+        """Which attempt a slot is busy with, by run id and attempt; None for none."""
+        if attempt is None:
+            self._busy.pop(number, None)
+        else:
+            self._busy[number] = attempt
+
+    def _sync(self, ledger: LedgerCalls, gateway: GatewayProcess) -> LeaseSync:
+        leased = self.setup.trial.spec.budget is not None
+        return LeaseSync(self.setup.node, ledger, gateway, leased, self._spends)
+
+    def _spends(self) -> dict[str, str]:
+        """What each attempt under way has used so far."""
+        found = {}
+        for number, attempt in list(self._busy.items()):
+            # A slot that has just lost or not yet got its run has nothing to tell.
+            with suppress(UsageError):
+                if (spend := metered_spend(self.gateway.meter(str(number)))) is not None:
+                    found[attempt] = spend.model_dump_json()
+        return found
+
     def _slot(self, name: str) -> Slot:
         return Slot(
             self.client,
@@ -152,7 +179,8 @@ class Workplace:
             folder=folder,
             upstreams=upstreams,
             prices=dict(spec.prices),
-            budget=self.setup.budget,
+            budget=spec.budget,
+            leased=self.setup.ledger is not None,
             allow=spec.network.allow if isinstance(spec.network, AllowHosts) else (),
         )
 

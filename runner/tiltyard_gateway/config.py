@@ -98,8 +98,8 @@ class LeaseOrder(Model):
 
     granted: int
     """What it may spend in all, from its start: pico-dollars or tokens."""
-    refused: bool = False
-    """Whether what it wants will never be granted."""
+    refused: int = 0
+    """What it wanted and will never be granted; 0 for nothing. Who wants less meanwhile is not meant."""
     give_back: bool = False
     """Whether it is to keep only what it has spent and holds in reserve."""
 
@@ -107,12 +107,12 @@ class LeaseOrder(Model):
 class LeaseState(Model):
     """What a gateway with a lease says of itself, in the same unit."""
 
-    granted: int
+    granted: int = 0
     """What it keeps to."""
-    spent: int
-    reserved: int
+    spent: int = 0
+    reserved: int = 0
     """For calls in flight."""
-    wants: int
+    wants: int = 0
     """By how much the lease is too small for the call that waits first; 0 when none waits."""
 
 

@@ -28,7 +28,7 @@ def obey(budget: Budget, order: LeaseOrder) -> LeaseState:
     trial = budget.trial
     if order.granted > granted_by(trial.cap):
         budget.extend(leased_cap(trial.cap, order.granted))
-    if order.refused:
+    if order.refused and state(budget).wants >= order.refused:
         budget.refuse()
     if order.give_back:
         used = units(trial.spent + trial.reserved, trial.cap)

@@ -65,7 +65,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
     """
     identity, task = job.identity, job.task
     result = ran.result if ran else AgentResult()
-    metered = _metered(ran.meter if ran else meter)
+    metered = metered_spend(ran.meter if ran else meter)
     reported = _reported(result)
     end = ran.end if ran else None
     found = ran.grade if ran else Grade()
@@ -148,7 +148,8 @@ def _turns(result: AgentResult, metered: Spend | None) -> int | None:
     return metered.calls
 
 
-def _metered(meter: RunMeter | None) -> Spend | None:
+def metered_spend(meter: RunMeter | None) -> Spend | None:
+    """What the meter saw, as a record holds it; None where there was no call."""
     if meter is None or not meter.calls:
         return None
     billable = [call for call in meter.calls if call.outcome not in {"free", "refused"}]

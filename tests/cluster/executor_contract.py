@@ -34,7 +34,9 @@ Start = Callable[["Prepared", Callable[[RunRecord], bool]], AbstractContextManag
 class Prepared:
     """A trial whose images are there, and where its results go."""
 
-    def __init__(self, folder: Path, engine: docker.DockerClient, **changes: Any) -> None:
+    def __init__(
+        self, folder: Path, engine: docker.DockerClient, *, script: Any = None, **changes: Any
+    ) -> None:
         self.name = f"contract-{folder.name[-20:]}-{id(self):x}"[:60]
         spec = {"name": self.name, **SPEC, **changes}
         path = folder / "trial.yaml"
@@ -42,7 +44,10 @@ class Prepared:
         self.engine = engine
         self.events: list[object] = []
         self.trial = load_trial(path)
-        self.options = RunOptions(listen=self.events.append)
+        if script is not None:
+            (folder / "script.yaml").write_text(yaml.safe_dump(script))
+        answers = None if script is None else folder / "script.yaml"
+        self.options = RunOptions(listen=self.events.append, model_script=answers)
         self.out = folder / "out"
         self.store = FolderStore.create(self.out)
         self.publisher = Publisher(self.store)

@@ -26,7 +26,7 @@ class Node:
     budget: Budget
     account: Account
     calls: list[tuple[int, "asyncio.Task[Reservation]"]] = field(default_factory=list)
-    state: LeaseState = field(default_factory=lambda: LeaseState(granted=0, spent=0, reserved=0, wants=0))
+    state: LeaseState = field(default_factory=LeaseState)
     share: Share | None = None
     gave_back: bool = False
     lost: bool = False
