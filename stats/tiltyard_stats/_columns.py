@@ -1,11 +1,20 @@
 """Intervals of many cells put together, with the codes for bounds that the data cannot give."""
 
+from math import nan
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltyard_stats._result import FloatArray, Intervals
 
 Codes = tuple[tuple[str, ...], ...]
+NO_WIDTH = ("zero-width",)
+"""Of a bootstrap whose resamples agree, or leave a bound undefined: that is no proof of a point."""
+
+
+def with_width(low: float, high: float) -> tuple[float, float, tuple[str, ...]]:
+    """The bounds of one interval, or NaN with a code when there is nothing between them."""
+    return (low, high, ()) if low < high else (nan, nan, NO_WIDTH)
 
 
 def spread_codes(single: ArrayLike, spread: ArrayLike, zero: ArrayLike | None = None) -> Codes:
@@ -46,7 +55,10 @@ def intervals(
         warnings: Codes of each cell.
     """
     unknown = np.full(estimate.shape, np.nan)
-    low, high = np.where([bool(code) for code in warnings], np.nan, bounds)
+    ends = np.where([bool(code) for code in warnings], np.nan, bounds)
+    wide = ends[0] < ends[1]
+    low, high = np.where(wide, ends, np.nan)
+    warnings = tuple(code or (() if held else NO_WIDTH) for code, held in zip(warnings, wide, strict=True))
     return Intervals(
         estimate=estimate,
         low=low,

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tiltyard_stats._columns import with_width
 from tiltyard_stats._moments import by_cell
 from tiltyard_stats._quantiles import quantiles
 from tiltyard_stats._result import FloatArray, Interval
@@ -50,7 +51,7 @@ def within_cells(
         logs, counts = _log_ratios(cells, drawn)
         method = method if counts is None else f"{method}-exact"
         cut = quantiles(logs[np.newaxis], counts, tails("percentile", 0, confidence))
-        low, high = (float(value) for value in np.exp(cut[:, 0]))
+        low, high, codes = with_width(*np.exp(cut[:, 0]).tolist())
     total = int(moments.n.sum())
     return Interval(estimate, low, high, confidence, method, total, claim, codes)
 

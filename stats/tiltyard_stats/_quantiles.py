@@ -34,7 +34,10 @@ def quantiles(values: FloatArray, counts: FloatArray | None, levels: Sequence[fl
         step = high - low
         # From the nearer end, as numpy does, so that rounding never carries it past the other.
         between = np.where(share < 0.5, low + share * step, high - (1 - share) * step)  # noqa: PLR2004
-    return np.where(low == high, low, between)
+        # Between a number and an infinite value lies what is infinite; between two of them nothing is known.
+        open_end = np.where(np.isinf(low) & np.isinf(high), np.nan, np.where(np.isinf(high), high, low))
+        between = np.where(np.isinf(step), open_end, between)
+    return np.where((low == high) | (share == 0), low, between)
 
 
 def _drawn(values: FloatArray, order: IntArray) -> FloatArray:

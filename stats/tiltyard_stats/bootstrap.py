@@ -49,8 +49,8 @@ def bootstrap_mean(
     Returns
     -------
     Interval
-        With NaN bounds and a warning for one observation (`n<2`) or equal ones (`zero-variance`). The method
-        ends in `-exact` when all resamples were listed.
+        With NaN bounds and a warning for one observation (`n<2`), equal ones (`zero-variance`) or resamples
+        that agree at both cuts (`zero-width`). The method ends in `-exact` when all resamples were listed.
 
     Raises
     ------

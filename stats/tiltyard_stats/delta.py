@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltyard_stats import _validate as check
+from tiltyard_stats._columns import with_width
 from tiltyard_stats._quantiles import quantiles
 from tiltyard_stats._result import FloatArray, Interval
 from tiltyard_stats._spending import Spending, blocking, spending
@@ -105,7 +106,7 @@ def cost_per_success_delta(
     codes = blocked or _codes(ours, theirs)
     low = high = np.nan
     if not codes:
-        low, high = _bounds(ours, theirs, method, confidence, resamples, rng)
+        low, high, codes = with_width(*_bounds(ours, theirs, method, confidence, resamples, rng))
     return Interval(
         estimate=ours.rate - theirs.rate if np.isfinite(theirs.rate) else np.nan,
         low=low,

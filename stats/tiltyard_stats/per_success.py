@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltyard_stats import _validate as check
+from tiltyard_stats._columns import with_width
 from tiltyard_stats._fieller import fieller_bounds
 from tiltyard_stats._quantiles import quantiles
 from tiltyard_stats._result import FloatArray, Interval
@@ -91,7 +92,8 @@ def cost_per_success(
         elif method == "fieller":
             bounds, codes = _fieller(spent, confidence)
         else:
-            bounds = _percentile(spent, confidence, resamples, rng)
+            low, high, codes = with_width(*_percentile(spent, confidence, resamples, rng))
+            bounds = low, high
     return Interval(
         estimate=spent.rate,
         low=bounds[0],

@@ -241,6 +241,34 @@ def test_boschloo_of_too_many_tables_says_so(old: int, new: int) -> None:
         stats.boschloo_drop(old, 1_000_000, new, 1_000_000)
 
 
+@pytest.mark.parametrize("method", ["percentile", "expanded"])
+def test_identical_pairs_prove_no_equal_cost(method: Any) -> None:
+    """Each resample of a delta is then 0; so is the width, which is no proof."""
+    side = [0.1, 0.1, 0.0, 0.0, 0.1, 0.1], [0, 1, 1, 1, 1, 1]
+    delta = stats.cost_per_success_delta(side, side, method=method)
+
+    assert (delta.estimate, delta.known, delta.warnings) == (0.0, False, ("zero-width",))
+
+
+def test_a_resample_without_cost_opens_the_interval() -> None:
+    """Where runs cost nothing, some resamples divide by 0 or take its log: the end is open, never NaN."""
+    free, paid = [[0.0, 0.0, 0.5]], [[0.1, 0.2]]
+    above = stats.cost_ratio_stratified(paid, free, method="percentile")
+    below = stats.cost_ratio_stratified(free, paid, method="percentile")
+
+    assert above.high == math.inf
+    assert below.low == 0.0
+    assert above.low == pytest.approx(1 / below.high)
+
+
+def test_a_coarse_bootstrap_gives_no_point() -> None:
+    """At a low confidence both cuts of few values fall on one of them."""
+    interval = stats.bootstrap_mean([5.0] * 19 + [9.0], method="percentile", confidence=0.05)
+
+    assert interval.warnings == ("zero-width",)
+    assert math.isnan(interval.low)
+
+
 def test_components_say_what_they_are() -> None:
     """As every other result: method, claim and how many observations."""
     parts = stats.variance_components(np.eye(3))

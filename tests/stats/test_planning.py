@@ -193,7 +193,7 @@ def test_pilot_factor(df: int) -> None:
             lambda: stats.projected_spend([], [1.0]),
             "states (0 cells) and repetition_costs (1) must be as long",
         ),
-        (lambda: stats.neyman([1, -1], [1, 1], 9), "sd holds -1.0"),
+        (lambda: stats.neyman([1, -1], [1, 1], 9), "sd (-1.0) must be a finite number of at least 0"),
         (lambda: stats.neyman([1, 1], [1], 9), "sd (2 items) and cost (1) must be as long"),
         (lambda: stats.neyman([1, 1], [1, 0], 9), "cost (0.0) must be a finite number above 0"),
         (lambda: stats.neyman([1, 1], [1, 1], 0), "budget (0) must be a finite number above 0"),
