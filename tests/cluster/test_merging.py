@@ -232,6 +232,31 @@ def test_a_part_of_another_plan_is_refused_by_name(parts: Parts) -> None:
         parts.merge(stranger)
 
 
+def test_a_manifest_of_another_plan_is_refused_by_name(parts: Parts) -> None:
+    shards = thirds(parts)
+    path = shards[1] / "manifest.json"
+    path.write_text(path.read_text().replace(parts.plan.plan_id, "0" * 32))
+    with pytest.raises(DataError, match=f"{shards[1]} belongs to plan 0+, not to"):
+        parts.merge(*shards)
+
+
+class FullStore(FolderStore):
+    """Takes no file."""
+
+    def put_file(self, key: str, path: Path) -> None:
+        raise OSError(28, "No space left on device", key)
+
+
+def test_a_merge_that_was_broken_off_leaves_no_trial(parts: Parts) -> None:
+    """What is there of it must not be read, nor added to."""
+    shards = thirds(parts)
+    merged, _ = parts.merge(*shards)
+    with pytest.raises(OSError, match="No space left"):
+        merge(as_file(parts.plan), [(str(part), FolderStore(part)) for part in shards], FullStore(merged))
+
+    assert not {"trial.json", "manifest.json"} & {path.name for path in merged.iterdir()}
+
+
 def test_a_run_that_is_not_in_the_plan_is_foreign(parts: Parts) -> None:
     shards = thirds(parts)
     stranger = PlannedRun("e" * 32, 99, "b9", None, "q9", "arm0", "g", 1)
