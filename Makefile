@@ -21,7 +21,8 @@ host-tools: ## Install what bootstrapping a base image needs
 demo: setup engine host-tools ## Run the demo trial (REAL=1: against the real providers)
 	@scripts/demo.sh $(if $(REAL),--real)
 
-test: setup engine host-tools ## Run all tests
+test: setup engine ## Run all tests
+	@infra/host-tools.sh --tests
 	$(PYTHON) -m pytest $(PYTEST_ARGS)
 
 test-quick: setup ## Run the tests that need neither an engine nor patience

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs mmdebstrap, which makes the base image where no registry gives Debian. Quick when it is there.
 #
-#   infra/host-tools.sh
+#   infra/host-tools.sh             mmdebstrap
+#   infra/host-tools.sh --tests     docker-compose and systemd-analyze as well, which check files of infra/
 #
-# Where it cannot be installed nothing fails yet: the base image may be pulled, and `tiltyard images bootstrap`
+# Where mmdebstrap cannot be installed nothing fails yet: the base image may be pulled, and `tiltyard images bootstrap`
 # says what is missing.
 set -u
 
@@ -14,15 +15,21 @@ complete() {
   command -v mmdebstrap >/dev/null && { [ "$(id -u)" = 0 ] || command -v newuidmap >/dev/null; }
 }
 
-complete && exit 0
+packages="mmdebstrap uidmap debian-archive-keyring"
+if [ "${1:-}" = --tests ]; then
+  command -v docker-compose >/dev/null || packages="$packages docker-compose"
+  command -v systemd-analyze >/dev/null || packages="$packages systemd"
+fi
+complete && [ "$packages" = "mmdebstrap uidmap debian-archive-keyring" ] && exit 0
 if ! command -v apt-get >/dev/null; then
   say "mmdebstrap is missing and there is no apt-get; the base image can only be pulled"
   exit 0
 fi
 sudo=""
 [ "$(id -u)" = 0 ] || sudo=sudo
-say "installing mmdebstrap (a few seconds)"
+say "installing $packages (some seconds)"
 $sudo apt-get update -q >/dev/null || say "apt-get update reported errors; trying all the same"
+# shellcheck disable=SC2086  # packages are words
 $sudo env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -yq --no-install-recommends mmdebstrap uidmap debian-archive-keyring >/dev/null ||
-  say "apt-get could not install mmdebstrap; the base image can only be pulled"
+  apt-get install -yq --no-install-recommends $packages >/dev/null ||
+  say "apt-get could not install them all; without mmdebstrap the base image can only be pulled"
