@@ -240,11 +240,24 @@ def test_a_manifest_of_another_plan_is_refused_by_name(parts: Parts) -> None:
         parts.merge(*shards)
 
 
+def test_a_table_of_other_runs_is_refused(parts: Parts) -> None:
+    """Reports are made from it, so it must hold the rows of the records and no others."""
+    shards = thirds(parts)
+    path = shards[1] / "records.parquet"
+    shutil.copy(shards[0] / "records.parquet", path)
+    manifest = Manifest.parse((shards[1] / "manifest.json").read_bytes(), "")
+    files = manifest.files | {path.name: FileFact(sha256=file_sha256(path), rows=4)}
+    (shards[1] / "manifest.json").write_text(manifest.model_copy(update={"files": files}).to_json())
+
+    with pytest.raises(MergeError, match="hold other runs than their records"):
+        parts.merge(*shards)
+
+
 class FullStore(FolderStore):
     """Takes no file."""
 
     def put_file(self, key: str, path: Path) -> None:
-        raise OSError(28, "No space left on device", key)
+        raise OSError(28, "No space left on device", str(path))
 
 
 def test_a_merge_that_was_broken_off_leaves_no_trial(parts: Parts) -> None:
