@@ -257,7 +257,7 @@ class FullStore(FolderStore):
     """Takes no file."""
 
     def put_file(self, key: str, path: Path) -> None:
-        raise OSError(28, "No space left on device", str(path))
+        raise OSError(28, "No space left on device", str(path), None, key)
 
 
 def test_a_merge_that_was_broken_off_leaves_no_trial(parts: Parts) -> None:
