@@ -4,19 +4,17 @@ A record says why they differ. A code of a later version is kept as it is: a rea
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """One reason for a difference."""
 
     code: str
     tokens: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Accounts:
+class Accounts(NamedTuple):
     """What the meter saw and what the agent reported. None is unknown."""
 
     metered_calls: bool

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from tiltyard_report._compare import compare_usd
 from tiltyard_report._frontier import frontier
 from tiltyard_report._measures import (
-    Quantity,
     correct,
     counted,
     measure,
@@ -19,6 +18,7 @@ from tiltyard_report._measures import (
 )
 from tiltyard_report._quality import quality
 from tiltyard_report._run import Cell, Run
+from tiltyard_report._sample import Quantity
 from tiltyard_report._selection import Selection
 from tiltyard_report.delta_model import Delta
 from tiltyard_report.measure_model import Measure
@@ -52,22 +52,22 @@ def _arm(
     place: FrontierPlace | None,
 ) -> ArmRow:
     valid, options = counted(runs), chosen.options
-    base = chosen.cells.get((cell[0], chosen.baseline or ""), [])
+    base = chosen.cells.get((cell[0], chosen.baseline or ""), ())
 
     def mean(quantity: Quantity) -> Measure:
-        return measure(valid, quantity, options.confidence, normal=options.methods.normal_means)
+        return measure(runs, quantity, options.confidence, normal=options.methods.normal_means)
 
     return ArmRow(
         arm=cell[1],
         baseline=cell[1] == chosen.baseline,
         runs=len(valid),
         excluded=len(runs) - len(valid),
-        correct=correct(valid, options.confidence),
+        correct=correct(runs, options.confidence),
         tokens=mean(tokens),
         usd=mean(usd),
         turns=mean(turns),
         seconds=mean(seconds),
-        used_tool=used_tool(valid, options.confidence),
+        used_tool=used_tool(runs, options.confidence),
         relative_tokens=relative,
         relative_usd=compare_usd(runs, base, options) if relative else None,
         score=mean(score),

@@ -10,7 +10,10 @@ from tiltyard_report.audit_model import AuditCount, AuditRow
 
 def audit(questions: Sequence[str], runs: Sequence[Run]) -> tuple[AuditRow, ...]:
     """One row per question that the oracle or nop was asked."""
-    return tuple(_row(question, [run for run in runs if run.question == question]) for question in questions)
+    by_question: dict[str, list[Run]] = {question: [] for question in questions}
+    for run in runs:
+        by_question[run.question].append(run)
+    return tuple(_row(question, own) for question, own in by_question.items())
 
 
 def headline(rows: Sequence[AuditRow]) -> str:
@@ -49,8 +52,8 @@ def _row(question: str, runs: Sequence[Run]) -> AuditRow:
 def _count(runs: Sequence[Run]) -> AuditCount | None:
     if not runs:
         return None
-    counted = [run for run in runs if run.outcome.counted]
-    return AuditCount(sum(run.outcome.passed for run in counted), len(counted), len(runs) - len(counted))
+    counted = [run for run in runs if run.counted]
+    return AuditCount(sum(run.passed for run in counted), len(counted), len(runs) - len(counted))
 
 
 def _oracle(question: str, runs: Sequence[Run]) -> Iterable[str]:
@@ -89,5 +92,5 @@ def _unknown(kind: str, question: str, runs: Sequence[Run]) -> str:
 
 
 def _because(runs: Sequence[Run]) -> str:
-    reason = fmt.most_frequent(Counter(run.reason for run in runs if run.reason and not run.outcome.passed))
+    reason = fmt.most_frequent(Counter(run.reason for run in runs if run.reason and not run.passed))
     return f" ({reason})" if reason else ""

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, nan
 
-from tiltyard_report._measures import Quantity, counted, score, seconds, tokens, usd
-from tiltyard_report._run import Run
+from tiltyard_report._measures import score, seconds, tokens, usd
+from tiltyard_report._run import Cell, Run
+from tiltyard_report._sample import Quantity
 from tiltyard_report._selection import Selection
 from tiltyard_report.measure_model import Measure, Rate
 from tiltyard_report.model import QuestionCell, QuestionRow
@@ -13,12 +14,12 @@ from tiltyard_stats import Interval, cell_means, cost_ratio, newcombe_diff, wils
 
 _COMPARED = 200
 """Questions up to which each one is compared by itself: nobody reads more intervals than that."""
-_Column = dict[str, Sequence[Run]]
+_Column = Mapping[str, Sequence[Run]]
 
 
 def question_rows(chosen: Selection) -> tuple[QuestionRow, ...]:
     """One row per question, its cells in the order of the report's columns."""
-    columns = {cell: _by_question(runs) for cell, runs in chosen.cells.items()}
+    columns: dict[Cell, _Column] = {cell: runs.questions for cell, runs in chosen.cells.items()}
     cells = {
         (agent, arm): _cells(agent, arm, chosen, column, _baseline(columns, chosen, agent, arm))
         for (agent, arm), column in columns.items()
@@ -29,16 +30,7 @@ def question_rows(chosen: Selection) -> tuple[QuestionRow, ...]:
     )
 
 
-def _by_question(runs: Sequence[Run]) -> _Column:
-    column: dict[str, list[Run]] = {}
-    for run in counted(runs):
-        column.setdefault(run.question, []).append(run)
-    return dict(column.items())
-
-
-def _baseline(
-    columns: Mapping[tuple[str, str], _Column], chosen: Selection, agent: str, arm: str
-) -> _Column | None:
+def _baseline(columns: Mapping[Cell, _Column], chosen: Selection, agent: str, arm: str) -> _Column | None:
     if arm == chosen.baseline or chosen.baseline is None or len(chosen.questions) > _COMPARED:
         return None
     return columns.get((agent, chosen.baseline))
@@ -72,7 +64,7 @@ def _rates(names: Sequence[str], column: _Column, level: float) -> dict[str, Rat
     rates = dict.fromkeys(names, Rate(0, 0, None))
     there = [name for name in names if name in column]
     if there:
-        passes = [sum(run.outcome.passed for run in column[name]) for name in there]
+        passes = [sum(run.passed for run in column[name]) for name in there]
         runs = [len(column[name]) for name in there]
         bounds = wilson(passes, runs, confidence=level)
         for at, name in enumerate(there):
@@ -112,5 +104,5 @@ def _ratio(ours: Sequence[Run] | None, theirs: Sequence[Run] | None, level: floa
 def _difference(ours: Sequence[Run] | None, theirs: Sequence[Run] | None, level: float) -> Interval | None:
     if not ours or not theirs:
         return None
-    counts = [(sum(run.outcome.passed for run in side), len(side)) for side in (ours, theirs)]
+    counts = [(sum(run.passed for run in side), len(side)) for side in (ours, theirs)]
     return newcombe_diff(*counts[0], *counts[1], confidence=level)

@@ -3,10 +3,8 @@
 A hundred thousand records take about a second this way; as JSON objects they take ten times as long.
 """
 
-import gc
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,26 +88,18 @@ def read_table(table: "pa.Table", source: int = 0) -> list[Run]:
     Raises:
         DataError: A column that every record has is missing or not known in some row.
     """
-    for name in _NEEDED:
-        if name not in table.column_names or table[name].null_count:
-            raise DataError(f"The table of records has no whole column {name}; it may be damaged.")
+    return read_batches(table.to_batches(max_chunksize=_ROWS), source)
+
+
+def read_batches(batches: "Iterable[pa.RecordBatch]", source: int = 0) -> list[Run]:
+    """The same from batches, such as a file yields them: then no more than one is in memory."""
     reader, runs = _Reader(source), []
-    with _no_collections():
-        for start in range(0, len(table), _ROWS):
-            runs += reader.read(table.slice(start, _ROWS))
+    for batch in batches:
+        for name in _NEEDED:
+            if name not in batch.schema.names or batch.column(name).null_count:
+                raise DataError(f"The table of records has no whole column {name}; it may be damaged.")
+        runs += reader.read(batch)
     return runs
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """So many objects that live on would be looked at again and again, for nothing."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 class _Reader:
@@ -121,27 +111,27 @@ class _Reader:
         self._claim = cache(_claim)
         self._difference = cache(_difference)
 
-    def read(self, part: "pa.Table") -> list[Run]:
+    def read(self, part: "pa.RecordBatch") -> list[Run]:
         columns = [self._values(part, name) for name in _PLAIN]
         columns += [self._usages(part, "" if name == "usage" else f"{name}_") for name in _USAGES]
         return [self._run(_Row._make(row)) for row in zip(*columns, strict=True)]
 
-    def _usages(self, part: "pa.Table", prefix: str) -> list[Any]:
+    def _usages(self, part: "pa.RecordBatch", prefix: str) -> list[Any]:
         buckets = [self._values(part, f"{prefix}usage_{bucket}") for bucket in _BUCKETS]
         return [_known(*row) for row in zip(*buckets, strict=True)]
 
-    def _values(self, part: "pa.Table", name: str) -> list[Any]:
+    def _values(self, part: "pa.RecordBatch", name: str) -> list[Any]:
         texts = _KINDS.get(name) == "texts"
-        if name not in part.column_names:
+        if name not in part.schema.names:
             return [() if texts else None] * len(part)
         if _KINDS[name] in {"label", "json"}:
             return self._labels(part, name)
-        values: list[Any] = part[name].to_pylist()
+        values: list[Any] = part.column(name).to_pylist()
         return [self._same(tuple(value or ())) for value in values] if texts else values
 
-    def _labels(self, part: "pa.Table", name: str) -> list[Any]:
+    def _labels(self, part: "pa.RecordBatch", name: str) -> list[Any]:
         """The texts of a column, each one an object of its own only once."""
-        column: Any = part[name].combine_chunks()
+        column: Any = part.column(name)
         if not hasattr(column, "dictionary"):
             column = column.dictionary_encode()
         read: Callable[[str], Any] = (
@@ -173,6 +163,8 @@ class _Reader:
             agent=row.agent,
             rep=row.rep,
             outcome=row.outcome,
+            counted=row.outcome.counted,
+            passed=row.outcome.passed,
             reason=row.reason,
             tokens=None if open_calls or row.usage is None else row.usage[0],
             kind=row.kind or "",

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
 
-from tiltyard_report._measures import Quantity, by_question, counted, tokens, usd
+from tiltyard_report._measures import by_question, counted, tokens, usd, values
 from tiltyard_report._options import Methods, Options
 from tiltyard_report._run import Cell, Run
+from tiltyard_report._sample import Quantity
 from tiltyard_report.model import Comparison, Gap
 from tiltyard_specs.errors import DataError, UsageError
 from tiltyard_stats import (
@@ -49,7 +50,7 @@ def compare_tokens(
 
 def compare_usd(arm: Sequence[Run], baseline: Sequence[Run], options: Options) -> Comparison | None:
     """USD of an arm against the baseline, or None unless every counted run has a known cost."""
-    if not all(usd(run) is not None for run in counted((*arm, *baseline))):
+    if any(None in values(side, usd) for side in (arm, baseline)):
         return None
     comparison = _ratio(arm, baseline, usd, options, tested=False)
     return comparison if comparison.ratio else None
@@ -97,6 +98,8 @@ def _interval(
 
 def _gap(runs: Sequence[Run], quantity: Quantity) -> tuple[Gap, ...]:
     valid = counted(runs)
+    if None not in values(runs, quantity):
+        return ()
     unknown = [run for run in valid if quantity(run) is None]
     calls = sum(run.spent.open_calls for run in unknown)
     return (Gap(unknown[0].arm, len(unknown), len(valid), calls),) if unknown else ()

@@ -7,7 +7,6 @@ from math import isnan, nan
 from tiltyard_report import _format as fmt
 from tiltyard_report._factors import factor_changes
 from tiltyard_report._measures import (
-    Quantity,
     by_question,
     counted,
     score,
@@ -16,11 +15,13 @@ from tiltyard_report._measures import (
     tool_calls,
     turns,
     usd,
+    values,
 )
 from tiltyard_report._options import Options
 from tiltyard_report._passes import Judged, judge, pair
 from tiltyard_report._rates import claim_sentence
 from tiltyard_report._run import Cell, Run
+from tiltyard_report._sample import Quantity
 from tiltyard_report._selection import Selection
 from tiltyard_report._sensitivity import sensitivity
 from tiltyard_report._settle import settle_passes, settle_tokens
@@ -186,7 +187,7 @@ def _changes(judged: Judged | None, threshold: float) -> tuple[tuple[str, ...], 
 def _difference(
     sides: tuple[Sequence[Run], Sequence[Run]], quantity: Quantity, options: Options
 ) -> Interval | None:
-    if any(quantity(run) is None for side in sides for run in counted(side)):
+    if any(None in values(side, quantity) for side in sides):
         return None
     ours, theirs = (by_question(side, quantity) for side in sides)
     common = sorted(ours.keys() & theirs.keys())
@@ -201,11 +202,11 @@ def _per_success(
 ) -> Interval | None:
     parts: list[list[float]] = []
     for side in sides:
-        valid = counted(side)
-        known = [value for run in valid if (value := quantity(run)) is not None]
-        if len(known) < len(valid) or not sum(known) > 0:
+        every = values(side, quantity)
+        known = [value for value in every if value is not None]
+        if len(known) < len(every) or not sum(known) > 0:
             return None
-        parts += [known, [float(run.outcome.passed) for run in valid]]
+        parts += [known, [float(run.passed) for run in counted(side)]]
     if not sum(parts[3]):
         return None
     return cost_per_success_ratio(*parts, confidence=options.confidence)

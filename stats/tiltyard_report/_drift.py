@@ -17,6 +17,9 @@ _GROUPS: dict[str, Callable[[Run], tuple[str, ...]]] = {
 
 def drift(runs: Sequence[Run]) -> tuple[str, ...]:
     """One sentence per image layer or version that changed within the trial."""
+    # What is the same object is the same: of a table, few are left to look at.
+    kinds = {(run.agent, run.question, run.arm, id(run.images), id(run.versions)): run for run in runs}
+    runs = list(kinds.values())
     layers = sorted(set(chain.from_iterable(run.images for run in runs)))
     versions = sorted(set(chain.from_iterable(run.versions for run in runs)))
     found = [_image(runs, layer) for layer in layers] + [_version(runs, key) for key in versions]

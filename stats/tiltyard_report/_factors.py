@@ -28,9 +28,7 @@ def factor_changes(facts: Facts, baseline: str, arm: str) -> Changes:
 
 def factor_rows(cells: Mapping[Cell, Sequence[Run]], facts: Facts) -> tuple[FactorRow, ...]:
     """The pass rate by level of each factor; nothing where no factor has two levels of its own."""
-    counted = {
-        cell: valid for cell, runs in cells.items() if (valid := [r for r in runs if r.outcome.counted])
-    }
+    counted = {cell: valid for cell, runs in cells.items() if (valid := [r for r in runs if r.counted])}
     designs = [_design(cell, runs, facts) for cell, runs in counted.items()]
     names = set.intersection(*(set(design) for design in designs)) if designs else set()
     design = [{name: each[name] for name in sorted(names)} for each in designs]
@@ -49,7 +47,7 @@ def _rate(runs: Sequence[Run]) -> float:
     """Mean of the questions' pass rates."""
     cells: dict[str, list[bool]] = {}
     for run in runs:
-        cells.setdefault(run.question, []).append(run.outcome.passed)
+        cells.setdefault(run.question, []).append(run.passed)
     return sum(sum(cell) / len(cell) for cell in cells.values()) / len(cells)
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from math import isnan, nan
 
-from tiltyard_report._measures import Quantity, seconds, tokens, usd
+from tiltyard_report._measures import seconds, tokens, usd
 from tiltyard_report._run import Cell, Run
+from tiltyard_report._sample import Quantity
 from tiltyard_report.quality_model import FrontierPlace
 from tiltyard_stats import pareto, pareto_probability
 
@@ -63,7 +64,7 @@ def _trials(runs: Sequence[Run], axes: Sequence[str]) -> list[list[float | None]
 
 def _value(runs: Sequence[Run], axis: str) -> float | None:
     if axis == "passes":
-        return sum(run.outcome.passed for run in runs) / len(runs)
+        return sum(run.passed for run in runs) / len(runs)
     if axis == "score":
         return sum(run.score for run in runs) / len(runs)
     quantity: Quantity = {"seconds": seconds, "usd": usd, "tokens": tokens}[axis]

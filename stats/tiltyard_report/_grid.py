@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiltyard_report._run import Run
 from tiltyard_stats._result import IntArray
 
 Rep = tuple[int, int]
@@ -36,18 +35,15 @@ class Grid:
         return bool(self.questions) and self.complete.size == self.n
 
 
-def passes_of(runs: Iterable[Run]) -> list[Pass]:
-    """The counted runs."""
-    return [(run.question, (run.source, run.rep), run.outcome.passed) for run in runs if run.outcome.counted]
-
-
-def grid(items: Sequence[Pass], questions: Iterable[str] | None = None) -> Grid:
-    """Lay passes out; only those of `questions`, where given."""
-    wanted = None if questions is None else set(questions)
+def grid(items: Iterable[Pass]) -> Grid:
+    """Lay passes out."""
     by_question: dict[str, dict[Rep, bool]] = {}
     for question, rep, passed in items:
-        if wanted is None or question in wanted:
-            by_question.setdefault(question, {})[rep] = passed
+        by_question.setdefault(question, {})[rep] = passed
+    return _laid_out(by_question)
+
+
+def _laid_out(by_question: Mapping[str, Mapping[Rep, bool]]) -> Grid:
     names = tuple(sorted(by_question))
     cells = [by_question[name] for name in names]
     return Grid(

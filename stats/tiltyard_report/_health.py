@@ -86,8 +86,10 @@ def _arm_faults(runs: Sequence[Run]) -> Iterable[str]:
 
 def _silent_agents(runs: Sequence[Run]) -> Iterable[str]:
     """An agent that never answers is more likely broken than bad."""
-    for agent in dict.fromkeys(sorted(run.agent for run in runs)):
-        mine = counted([run for run in runs if run.agent == agent])
+    by_agent: dict[str, list[Run]] = {}
+    for run in counted(runs):
+        by_agent.setdefault(run.agent, []).append(run)
+    for agent, mine in sorted(by_agent.items()):
         if mine and all(run.outcome is Outcome.NO_ANSWER for run in mine):
             reason = fmt.most_frequent(Counter(run.reason for run in mine if run.reason))
             because = f" (most often: {reason})" if reason else ""
@@ -100,8 +102,11 @@ def _silent_agents(runs: Sequence[Run]) -> Iterable[str]:
 
 def _broken_verify(runs: Sequence[Run]) -> Iterable[str]:
     """A verify command that the shell cannot run fails every agent alike."""
-    for question in dict.fromkeys(sorted(run.question for run in runs)):
-        ran = [run for run in runs if run.question == question and run.verified]
+    by_question: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.verified:
+            by_question.setdefault(run.question, []).append(run)
+    for question, ran in sorted(by_question.items()):
         codes = {run.verify_exit for run in ran}
         if ran and all(code in _SHELL_ERRORS for code in codes):
             meaning = " or ".join(f"{code}: {text}" for code, text in _SHELL_ERRORS.items() if code in codes)

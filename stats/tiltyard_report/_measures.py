@@ -1,62 +1,46 @@
 """Counts and means of some runs, each through the statistics that own the formula."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf, nan
+from operator import attrgetter
 from typing import TypeVar
 
 from tiltyard_report._run import Run
+from tiltyard_report._sample import Quantity, Sample, sample
 from tiltyard_report.measure_model import Measure, Rate
 from tiltyard_report.model import Spend
 from tiltyard_stats import mean_interval, stratified_mean, wilson
 
-Quantity = Callable[[Run], float | None]
 _Number = TypeVar("_Number", int, float)
 
-
-def tokens(run: Run) -> float | None:
-    """Tokens in and out."""
-    return run.tokens
-
-
-def usd(run: Run) -> float | None:
-    """Cost in USD."""
-    return run.usd
-
-
-def turns(run: Run) -> float | None:
-    """Turns of the agent."""
-    return run.turns
-
-
-def seconds(run: Run) -> float | None:
-    """Wall-clock seconds."""
-    return run.seconds
-
-
-def score(run: Run) -> float | None:
-    """Recall of the answer key, or whether it passed."""
-    return run.score
-
-
-def tool_calls(run: Run) -> float | None:
-    """Tool calls of the agent."""
-    return run.tool_calls
+tokens: Quantity = attrgetter("tokens")
+"""Tokens in and out."""
+usd: Quantity = attrgetter("usd")
+"""Cost in USD."""
+turns: Quantity = attrgetter("turns")
+"""Turns of the agent."""
+seconds: Quantity = attrgetter("seconds")
+"""Wall-clock seconds."""
+score: Quantity = attrgetter("score")
+"""Recall of the answer key, or whether it passed."""
+tool_calls: Quantity = attrgetter("tool_calls")
+"""Tool calls of the agent."""
 
 
 def counted(runs: Iterable[Run]) -> list[Run]:
     """The runs that count as a pass or a failure."""
-    return [run for run in runs if run.outcome.counted]
+    return runs.counted if isinstance(runs, Sample) else [run for run in runs if run.counted]
 
 
-def by_question(runs: Iterable[Run], quantity: Quantity) -> dict[str, list[float]]:
+def by_question(runs: Sequence[Run], quantity: Quantity) -> dict[str, list[float]]:
     """The known values of the counted runs, by question."""
-    cells: dict[str, list[float]] = {}
-    for run in counted(runs):
-        value = quantity(run)
-        if value is not None:
-            cells.setdefault(run.question, []).append(value)
-    return dict(sorted(cells.items()))
+    return sample(runs).by_question(quantity)
+
+
+def values(runs: Sequence[Run], quantity: Quantity) -> list[float | None]:
+    """A quantity of the counted runs, None where it is not known."""
+    return sample(runs).values(quantity)
 
 
 def measure(runs: Sequence[Run], quantity: Quantity, confidence: float, *, normal: bool = False) -> Measure:
@@ -70,8 +54,8 @@ def measure(runs: Sequence[Run], quantity: Quantity, confidence: float, *, norma
     if not cells:
         return Measure(None, 0, len(counted(runs)))
     if normal:
-        values = [value for cell in cells.values() for value in cell]
-        interval = mean_interval(values, confidence=confidence, method="z", bounds=(0.0, inf))
+        pooled = [value for cell in cells.values() for value in cell]
+        interval = mean_interval(pooled, confidence=confidence, method="z", bounds=(0.0, inf))
     else:
         interval = stratified_mean(list(cells.values()), confidence=confidence, bounds=(0.0, inf))
     unknown = len(counted(runs)) - known
@@ -83,7 +67,7 @@ def measure(runs: Sequence[Run], quantity: Quantity, confidence: float, *, norma
 
 def correct(runs: Sequence[Run], confidence: float) -> Rate:
     """Passes among the counted runs."""
-    ends = [run.outcome.passed for run in counted(runs)]
+    ends = [run.passed for run in counted(runs)]
     return rate(sum(ends), len(ends), confidence)
 
 

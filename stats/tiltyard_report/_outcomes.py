@@ -18,12 +18,12 @@ def outcome_row(arm: str, runs: Sequence[Run]) -> OutcomeRow:
         arm=arm,
         counts=tuple(OutcomeCount(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]),
         reasons=_reasons(runs),
-        excluded=spend([run for run in runs if not run.outcome.counted]),
+        excluded=spend([run for run in runs if not run.counted]),
     )
 
 
 def _reasons(runs: Sequence[Run]) -> tuple[Reason, ...]:
     """The most frequent reasons of ends other than a pass."""
-    given = Counter((run.outcome, run.reason) for run in runs if run.reason and not run.outcome.passed)
+    given = Counter((run.outcome, run.reason) for run in runs if run.reason and not run.passed)
     ranked = sorted(given.items(), key=lambda item: (-item[1], item[0][0], item[0][1] or ""))
     return tuple(Reason(outcome, reason or "", count) for (outcome, reason), count in ranked[:_REASONS])

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 
-from tiltyard_report._grid import Grid, grid, passes_of
+from tiltyard_report._grid import Grid
 from tiltyard_report._options import Options
 from tiltyard_report._rates import Clusters, Tested, difference
 from tiltyard_report._run import Cell, Run
-from tiltyard_specs.outcomes import Outcome
+from tiltyard_report._sample import Sample, sample
 from tiltyard_stats import Decision, common_cases, corrected_confidence, holm
 from tiltyard_stats.decide import MINIMUM_RUNS, NO_DIFFERENCE, NO_VERDICT, SETTLED_RUNS
 
@@ -37,19 +37,20 @@ class Judged:
 
 def pair(arm: Sequence[Run], baseline: Sequence[Run]) -> Pair | None:
     """The two sides on their common questions; None where there is none."""
-    sides = [passes_of(arm), passes_of(baseline)]
-    known = [{question for question, _, _ in side} for side in sides]
-    attempted = [each for side in (arm, baseline) for each in _attempted(side)]
-    every = {question for each in attempted for question in each}
-    common = (
-        known[0] & known[1] & {question for question in every if all(question in each for each in attempted)}
-    )
+    sides = sample(arm), sample(baseline)
+    attempted = [asked for side in sides for asked in side.attempted.values()]
+    every = {question for asked in attempted for question in asked}
+    counted = [set(side.questions) for side in sides]
+    common = counted[0].intersection(counted[1], *attempted)
     if not common:
         return None
-    # The statistics own the rule of which cases are common; here it only has to agree on an order.
-    kept = common_cases([sorted(each & common) for each in attempted]).cases
-    ours, theirs = (grid(side, map(str, kept)) for side in sides)
+    kept = set(common_cases([sorted(asked & common) for asked in attempted]).cases)
+    ours, theirs = (_on(side, {str(question) for question in kept}) for side in sides)
     return Pair(ours, theirs, tuple(sorted(every - common)))
+
+
+def _on(side: Sample, questions: set[str]) -> Grid:
+    return side.grid if len(questions) == len(side.questions) else side.grid_of(questions)
 
 
 def judge(
@@ -98,12 +99,3 @@ def _corrected(item: Judged, options: Options, clusters: Clusters, family: int) 
     level = corrected_confidence(family, alpha=options.alpha)
     wide = replace(options, confidence=level)
     return difference(item.pair.ours, item.pair.theirs, wide, clusters).interval.excludes(0.0)
-
-
-def _attempted(runs: Sequence[Run]) -> list[set[str]]:
-    """The questions that each result has a run of."""
-    by_source: dict[int, set[str]] = {}
-    for run in runs:
-        if run.outcome is not Outcome.CANCELLED:
-            by_source.setdefault(run.source, set()).add(run.question)
-    return list(by_source.values())

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from tiltyard_report._grid import Grid, grid, passes_of
-from tiltyard_report._measures import Quantity, counted, seconds, tokens, usd
+from tiltyard_report._grid import Grid
+from tiltyard_report._measures import counted, seconds, tokens, usd, values
 from tiltyard_report._options import Options
 from tiltyard_report._rates import Clusters, pass_rate
 from tiltyard_report._run import Run
+from tiltyard_report._sample import Quantity, sample
 from tiltyard_report.quality_model import FrontierPlace, Quality, Repeats
 from tiltyard_stats import (
     Interval,
@@ -23,12 +24,11 @@ def quality(
     runs: Sequence[Run], options: Options, clusters: Clusters, place: FrontierPlace | None
 ) -> Quality | None:
     """All of one arm with one agent; None when no run counts."""
-    passes = grid(passes_of(runs))
+    passes = sample(runs).grid
     if not passes.n:
         return None
     counts = case_counts(passes.passes, passes.runs)
     level = options.confidence
-    valid = counted(runs)
     return Quality(
         rate=pass_rate(passes, options, clusters),
         repeats=tuple(_repeats(passes, k, options) for k in options.pass_k if (passes.runs >= k).any()),
@@ -40,9 +40,9 @@ def quality(
         never=counts.never,
         flaky=counts.flaky,
         flaky_questions=tuple(passes.questions[index] for index in counts.flaky_cases),
-        tokens_per_success=_per_success(valid, tokens, level),
-        usd_per_success=_per_success(valid, usd, level),
-        seconds_per_success=_per_success(valid, seconds, level),
+        tokens_per_success=_per_success(runs, tokens, level),
+        usd_per_success=_per_success(runs, usd, level),
+        seconds_per_success=_per_success(runs, seconds, level),
         frontier=place,
     )
 
@@ -57,8 +57,9 @@ def _repeats(passes: Grid, k: int, options: Options) -> Repeats:
 
 
 def _per_success(runs: Sequence[Run], quantity: Quantity, confidence: float) -> Interval | None:
-    values = [quantity(run) for run in runs]
-    known = [value for value in values if value is not None]
-    if len(known) < len(values) or not sum(known) > 0:
+    every = values(runs, quantity)
+    known = [value for value in every if value is not None]
+    if len(known) < len(every) or not sum(known) > 0:
         return None
-    return cost_per_success(known, [int(run.outcome.passed) for run in runs], confidence=confidence)
+    passes = [int(run.passed) for run in counted(runs)]
+    return cost_per_success(known, passes, confidence=confidence)

@@ -1,7 +1,6 @@
 """Records as they lie in run.json, read into the few columns that a report needs; `_columns` reads tables."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from pydantic import ValidationError
 
@@ -25,7 +24,7 @@ def read_records(records: Iterable[Mapping[str, object]], source: int = 0) -> li
         DataError: A record lacks a key, has a wrong type or a newer schema.
     """
     runs = [read_run(record, index) for index, record in enumerate(records)]
-    return [replace(run, source=source) for run in runs] if source else runs
+    return [run._replace(source=source) for run in runs] if source else runs
 
 
 def refuse_doubles(runs: Iterable[Run]) -> None:
@@ -60,6 +59,8 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
         agent=source.text("agent"),
         rep=source.whole("rep"),
         outcome=outcome,
+        counted=outcome.counted,
+        passed=outcome.passed,
         reason=source.text_or_none("reason"),
         tokens=None if spent.open_calls else source.usage("usage")[0],
         kind=source.text_or_none("kind") or "",

@@ -1,7 +1,7 @@
 """One run as the statistics see it, however its record was stored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tiltyard_report._accounts import Accounts
 from tiltyard_specs.claim_record import Claim
@@ -15,8 +15,7 @@ AUDITORS = frozenset({ORACLE, NOP})
 """Kinds that compete with nobody: they show whether a question is sound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(NamedTuple):
     """The bounds of what a run used, where its tokens or cost are not fully known."""
 
     least_tokens: int
@@ -28,8 +27,7 @@ class Spent:
     most_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One run as the statistics see it. None is unknown, which is never 0."""
 
     question: str
@@ -39,6 +37,9 @@ class Run:
     agent: str
     rep: int
     outcome: Outcome
+    counted: bool
+    """Whether it counts as a pass or a failure. Asked so often that it is kept beside the outcome."""
+    passed: bool
     reason: str | None
     tokens: int | None
     """None also where only a part of them is known."""

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from tiltyard_report._options import Options
 from tiltyard_report._receipt import Facts
 from tiltyard_report._run import AUDITORS, Cell, Run
+from tiltyard_report._sample import Sample
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.visible import visible
 
@@ -34,7 +35,7 @@ class Selection:
     questions: tuple[str, ...]
     audited: tuple[str, ...]
     """Questions of the audits."""
-    cells: Mapping[Cell, list[Run]]
+    cells: Mapping[Cell, Sample]
     """Runs by agent and arm, in the order of the report's columns; none is empty."""
     clusters: Mapping[str, str]
     """The group of each question, for the clustered design."""
@@ -85,11 +86,11 @@ def is_partial(facts: Facts, recorded: int) -> bool:
     )
 
 
-def _cells(runs: Sequence[Run], agents: Sequence[str], arms: Sequence[str]) -> dict[Cell, list[Run]]:
+def _cells(runs: Sequence[Run], agents: Sequence[str], arms: Sequence[str]) -> dict[Cell, Sample]:
     cells: dict[Cell, list[Run]] = {(agent, arm): [] for agent in agents for arm in arms}
     for run in runs:
         cells[run.agent, run.arm].append(run)
-    return {cell: own for cell, own in cells.items() if own}
+    return {cell: Sample(own) for cell, own in cells.items() if own}
 
 
 def _asked(runs: Sequence[Run], facts: Facts) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
 """The verdicts of all comparisons under each way to treat crashed runs; a flip is said, never hidden."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf, nan
 from typing import NamedTuple
 
 from tiltyard_report._compare import compare_tokens
 from tiltyard_report._passes import Judged, judge, pair
-from tiltyard_report._policies import Scenario, crashes, failures, worst_cases
+from tiltyard_report._policies import best, crashes, failed, worst
 from tiltyard_report._run import Cell, Run
+from tiltyard_report._sample import Sample
 from tiltyard_report._selection import Selection
 from tiltyard_report.delta_model import Policy, PolicyRow
 from tiltyard_report.model import Comparison
@@ -35,13 +36,15 @@ def sensitivity(
     own = {cell: _verdicts(cell, judged, compared) for cell in pairs}
     if chosen.partial or not any(crashes(side) for sides in pairs.values() for side in sides):
         return {cell: tuple(_row(name, own[cell], own[cell]) for name in _POLICIES) for cell in pairs}
-    failed = _under(pairs, failures, chosen)
-    for_arm = _under(pairs, lambda arm, base: worst_cases(arm, base)[0], chosen)
-    for_baseline = _under(pairs, lambda arm, base: worst_cases(arm, base)[1], chosen)
+    fails, bad, good = (
+        {cell: how(runs) for cell, runs in chosen.cells.items()} for how in (failed, worst, best)
+    )
+    as_failures = _under(pairs, fails, fails, chosen)
+    for_arm, for_baseline = _under(pairs, bad, good, chosen), _under(pairs, good, bad, chosen)
     return {
         cell: (
             _row("exclude", own[cell], own[cell]),
-            _row("failures", failed[cell], own[cell]),
+            _row("failures", as_failures[cell], own[cell]),
             _row("worst-case", _worse(for_arm[cell], for_baseline[cell], own[cell]), own[cell]),
         )
         for cell in pairs
@@ -52,20 +55,20 @@ _POLICIES: tuple[Policy, ...] = ("exclude", "failures", "worst-case")
 
 
 def _under(
-    pairs: Mapping[Cell, Sides], change: Callable[[Sequence[Run], Sequence[Run]], Scenario], chosen: Selection
+    pairs: Iterable[Cell], arms: Mapping[Cell, Sample], baselines: Mapping[Cell, Sample], chosen: Selection
 ) -> dict[Cell, _Verdicts]:
     baseline = chosen.baseline or ""
-    scenarios = {cell: change(*sides) for cell, sides in pairs.items()}
+    cells = {cell: arms[cell] for cell in pairs}
+    beside = {cell: baselines[cell[0], baseline] for cell in cells}
     judged = judge(
-        {cell: pair(item.arm, item.baseline) for cell, item in scenarios.items()},
+        {cell: pair(runs, beside[cell]) for cell, runs in cells.items()},
         chosen.options,
         chosen.clusters,
         partial=False,
     )
-    cells: dict[Cell, Sequence[Run]] = {cell: item.arm for cell, item in scenarios.items()}
-    cells |= {(agent, baseline): item.baseline for (agent, _), item in scenarios.items()}
-    compared = compare_tokens(cells, baseline, options=chosen.options, partial=False)
-    return {cell: _verdicts(cell, judged, compared) for cell in pairs}
+    every = cells | {(cell[0], baseline): runs for cell, runs in beside.items()}
+    compared = compare_tokens(every, baseline, options=chosen.options, partial=False)
+    return {cell: _verdicts(cell, judged, compared) for cell in cells}
 
 
 def _verdicts(cell: Cell, judged: Mapping[Cell, Judged], compared: Mapping[Cell, Comparison]) -> _Verdicts:

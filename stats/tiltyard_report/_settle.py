@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from math import isnan, log, nan
 from typing import Literal
 
-from tiltyard_report._measures import Quantity, counted, tokens, usd
+from tiltyard_report._measures import counted, tokens, usd, values
 from tiltyard_report._passes import Judged
 from tiltyard_report._run import Run
+from tiltyard_report._sample import Quantity
 from tiltyard_report.delta_model import Settle
 from tiltyard_report.model import Comparison
 from tiltyard_stats import Decision, runs_to_settle
@@ -57,16 +58,17 @@ def _settle(
         reason = _REASONS.get(found.reason, f"it would take over {_NEVER:,} runs a side")
         return (Settle(name, None, None, nan, nan, reason),)
     runs = max(found.runs, MINIMUM_RUNS)
-    sides = [counted(side) for side in (arm, baseline)]
-    more = [max(0, runs - len(side)) for side in sides]
+    sides = (arm, baseline)
+    more = [max(0, runs - len(counted(side))) for side in sides]
     return (Settle(name, runs, sum(more), _price(sides, more, tokens), _price(sides, more, usd), ""),)
 
 
 def _price(sides: Sequence[Sequence[Run]], more: Sequence[int], quantity: Quantity) -> float:
     total = 0.0
     for side, count in zip(sides, more, strict=True):
-        known = [value for run in side if (value := quantity(run)) is not None]
-        if len(known) < len(side) or not known:
+        every = values(side, quantity)
+        known = [value for value in every if value is not None]
+        if len(known) < len(every) or not known:
             return nan
         total += count * sum(known) / len(known)
     return total

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 
 from tiltyard_report._compare import compare_tokens
-from tiltyard_report._measures import Quantity, counted, seconds, tokens
+from tiltyard_report._measures import counted, seconds, tokens
 from tiltyard_report._passes import pair
 from tiltyard_report._rates import difference
 from tiltyard_report._run import Cell, Run
+from tiltyard_report._sample import Quantity
 from tiltyard_report._selection import Selection
 from tiltyard_report.group_model import OrderBin, SettledRow, ToolRow
 
@@ -27,9 +28,11 @@ def tool_rows(cells: Mapping[Cell, Sequence[Run]]) -> tuple[ToolRow, ...]:
     for (agent, arm), runs in cells.items():
         calls: Counter[str] = Counter()
         users: Counter[str] = Counter()
-        for run in counted(runs):
-            calls.update(run.tools)
-            users.update(set(run.tools))
+        # Many runs call the same tools in the same order.
+        for tools, times in Counter(run.tools for run in counted(runs)).items():
+            for tool, count in Counter(tools).items():
+                calls[tool] += count * times
+                users[tool] += times
         ranked = sorted(calls, key=lambda name: (-calls[name], name))[:_TOOLS]
         rows += [ToolRow(agent, arm, tool, calls[tool], users[tool]) for tool in ranked]
     return tuple(rows)
@@ -78,7 +81,7 @@ def _bin(cell: Cell, runs: Sequence[Run]) -> OrderBin:
         last=runs[-1].position,
         started_at=min(run.started_at for run in runs),
         runs=len(runs),
-        passed=sum(run.outcome.passed for run in runs),
+        passed=sum(run.passed for run in runs),
         tokens=_mean(runs, tokens),
         seconds=_mean(runs, seconds),
     )

@@ -1,14 +1,16 @@
 """Records in, report out: one pure step that computes every number and sentence."""
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import isnan
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tiltyard_report import _audit, _claims, _health, _notes, _sentences, _trace, _uneven
 from tiltyard_report._arms import agent_reports
 from tiltyard_report._cells import question_rows
 from tiltyard_report._changes import changes
-from tiltyard_report._columns import read_table
+from tiltyard_report._columns import read_batches, read_table
 from tiltyard_report._compare import compare_tokens
 from tiltyard_report._delta import deltas
 from tiltyard_report._factors import factor_rows
@@ -30,10 +32,12 @@ from tiltyard_report.model import SCHEMA_VERSION, Comparison, Report
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    Records = Sequence[Mapping[str, object]] | pa.Table | Iterable[pa.RecordBatch]
+
 
 def analyse(  # noqa: PLR0913 - the choices of the command
-    records: "Sequence[Mapping[str, object]] | pa.Table",
-    *more: "Sequence[Mapping[str, object]] | pa.Table",
+    records: "Records",
+    *more: "Records",
     receipt: Mapping[str, object] | None = None,
     baseline: str | None = None,
     questions: Sequence[str] = (),
@@ -49,7 +53,7 @@ def analyse(  # noqa: PLR0913 - the choices of the command
     """Compute the report of a trial.
 
     Args:
-        records: The run.json objects, one per run, in any order, or a table of compacted records.
+        records: The run.json objects, one per run, in any order; or a table of them, or its batches.
         more: Those of further results of the same trial. Each is a run of the whole: arms are compared on the
             questions that every one of them asked.
         receipt: The trial.json object, where there is one: name, order of arms, runs planned, network.
@@ -77,33 +81,43 @@ def analyse(  # noqa: PLR0913 - the choices of the command
         minimum_trials=minimum_trials,
         regression_threshold=regression_threshold,
     )
-    every = [run for source, part in enumerate((records, *more)) for run in _read(part, source)]
-    refuse_doubles(every)
-    facts = combine(
-        read_receipt(receipt),
-        {run.network for run in every if run.network},
-        {
-            name
-            for versions in {id(run.versions): run.versions for run in every}.values()
-            for name in versions
-        },
-    )
-    earlier = select(read_records(attempts), questions, agents, facts, strict=False)
-    chosen = selection(
-        facts,
-        choices,
-        choose_baseline(baseline, every, facts),
-        every,
-        select(every, questions, agents, facts),
-        earlier,
-    )
-    return _report(chosen)
+    with _no_collections():
+        every = [run for source, part in enumerate((records, *more)) for run in _read(part, source)]
+        refuse_doubles(every)
+        facts = combine(
+            read_receipt(receipt),
+            {run.network for run in every if run.network},
+            {name for run in every for name in run.versions},
+        )
+        chosen = selection(
+            facts,
+            choices,
+            choose_baseline(baseline, every, facts),
+            every,
+            select(every, questions, agents, facts),
+            select(read_records(attempts), questions, agents, facts, strict=False),
+        )
+        return _report(chosen)
 
 
-def _read(records: "Sequence[Mapping[str, object]] | pa.Table", source: int) -> list[Run]:
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """So many objects that live on would be looked at again and again, for nothing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _read(records: "Records", source: int) -> list[Run]:
     if isinstance(records, Sequence):
         return read_records(records, source)
-    return read_table(records, source)
+    # Nothing of Arrow is imported to ask what it is.
+    table: Any = records
+    return read_table(table, source) if hasattr(records, "to_batches") else read_batches(table, source)
 
 
 def _report(chosen: Selection) -> Report:
@@ -123,7 +137,7 @@ def _report(chosen: Selection) -> Report:
         audit=audit,
     )
     rows, lost = question_rows(chosen), _uneven.losses(chosen.runs)
-    grouped, incomplete = groups(chosen)
+    grouped, incomplete = groups(chosen, rows)
     by_arm: dict[str, list[Run]] = {arm: [] for arm in chosen.arms}
     for run in chosen.runs:
         by_arm[run.arm].append(run)

@@ -1,6 +1,7 @@
 """The report as JSON, for other programs. Unknown numbers are null: JSON has no NaN."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from math import isfinite
@@ -15,13 +16,16 @@ def render_json(report: Report) -> str:
     What a terminal would obey is escaped as JSON does, so that a reader gets it back as it was.
     """
     text = json.dumps(_plain(asdict(report)), indent=2, ensure_ascii=False, allow_nan=False)
-    return "".join(map(_escaped, text)) + "\n"
+    return _ODD.sub(_escaped, text) + "\n"
 
 
-def _escaped(character: str) -> str:
-    # Outside of strings only line ends are such characters, and these are ours.
-    obeyed = character != "\n" and visible(character) != character
-    return f"\\u{ord(character):04x}" if obeyed else character
+# Line ends outside of strings are ours; of the rest, only these can be what a terminal obeys.
+_ODD = re.compile(r"[^\n\x20-\x7e]")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found[0]
+    return f"\\u{ord(character):04x}" if visible(character) != character else character
 
 
 def _plain(value: object) -> object:
