@@ -24,6 +24,7 @@ from tiltyard_cluster.process_tree import kill_session
 from tiltyard_specs.errors import UnavailableError
 
 START_SECONDS = 180.0
+_TRIES = 3
 _FIRST_HOST = 2
 _MOST = 64
 _STARTED = "Ray runtime started"
@@ -98,8 +99,9 @@ class LocalCluster:
             stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
             stack.callback(self._end)
             self.start_node(0)
-            for node in [self._launch(number) for number in range(1, self.nodes)]:
-                _wait_started(node)
+            launched = [(number, self._launch(number)) for number in range(1, self.nodes)]
+            for number, node in launched:
+                self._await_start(number, node)
             self._stack = stack.pop_all()
         return self
 
@@ -119,7 +121,18 @@ class LocalCluster:
         Raises:
             UnavailableError: It does not start.
         """
-        node = self._launch(number)
+        return self._await_start(number, self._launch(number))
+
+    def _await_start(self, number: int, node: LocalRayNode) -> LocalRayNode:
+        """Ray gives a node up that is slow on a busy machine: it is tried again."""
+        for _ in range(_TRIES - 1):
+            try:
+                _wait_started(node)
+            except UnavailableError:
+                self.started.remove(node)
+                node = self._launch(number)
+            else:
+                return node
         _wait_started(node)
         return node
 
@@ -177,10 +190,10 @@ def require_ray() -> None:
 
 def _wait_started(node: LocalRayNode) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while _STARTED not in (said := node.log.read_text(errors="replace")):
+    while _STARTED not in node.log.read_text(errors="replace"):
         if node.process.poll() is not None or time.monotonic() > deadline:
             node.kill()
-            words = " ".join(said.split())[-400:]
+            words = " ".join(node.log.read_text(errors="replace").split())[-400:]
             raise UnavailableError(f"the Ray node at {node.host} did not start: {words}")
         time.sleep(0.1)
 

@@ -22,7 +22,7 @@ import requests
 from tiltyard_specs.errors import UnavailableError
 
 _START_SECONDS = 120.0
-_END_SECONDS = 30.0
+_END_SECONDS = 10.0
 _PATH = "/usr/sbin:/sbin:/usr/local/sbin"
 _FIRST_NET = 40
 """Third number of the bridges' networks, 172.31.N.0/24; it only must not be doubled within a namespace."""
