@@ -1,5 +1,6 @@
 """What tests of every room share: one engine, one cache of images, one gateway, and a place for runs."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import docker
 import pytest
@@ -30,6 +32,18 @@ conversations:
 """
 PRICES = {"model-a": {"input": 1, "output": 10}}
 PlaceMaker = Callable[..., AbstractContextManager[Place]]
+
+
+@pytest.fixture(scope="session")
+def sample() -> ModuleType:
+    """The maker of made-up results."""
+    path = Path(__file__).parent.parent / "scripts" / "sample_result.py"
+    spec = importlib.util.spec_from_file_location("sample_result", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

@@ -50,6 +50,8 @@ _FRACTION = re.compile(r"(\d\.\d\d)\d+")
 _NAMES = re.compile(r'(\bid="|"#|url\(#)')
 _FONT = re.compile(r"font(-family)?: [^;\"]*")
 _LONGEST = 28
+_SCALE = 1.55
+"""Pixels for a point of a picture."""
 
 
 def svg_of(paint: Callable[["Figure"], None], *, key: str, width: float, height: float) -> str:
@@ -94,9 +96,15 @@ def colours(count: int) -> list[tuple[str, str]]:
 def _inline(text: str, key: str) -> str:
     body = text[text.index("<svg") :]
     body = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
-    body = re.sub(r'<svg [^>]*viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1">', body, count=1)
+    body = re.sub(r'<svg [^>]*viewBox="([^"]*)"[^>]*>', _opening, body, count=1)
     body = _TAG.sub(lambda tag: _tag(tag[0], key), body)
     return re.sub(r"\s*\n\s*", "\n", body).strip()
+
+
+def _opening(match: re.Match[str]) -> str:
+    """As wide as the page lets it be, but no wider than its letters are easy to read."""
+    width = float(match[1].split()[2])
+    return f'<svg viewBox="{match[1]}" style="max-width: {_SCALE * width:.0f}px">'
 
 
 def _tag(tag: str, key: str) -> str:

@@ -1,7 +1,7 @@
 """The heatmap: every question with every arm. Colour is the mean score, the label is passes of attempts."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tiltyard_report.pictures._canvas import short, svg_of
 from tiltyard_report.pictures.numbers import HeatCell
@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 _CELLS = 400
 """Cells drawn at most; the table has more."""
-_BRIGHT = 0.55
-"""Scores above it have a light colour, so that their label is dark."""
+_WIDE = 13
+"""Letters that stand over a column without being turned."""
+_BRIGHT = 0.18
+"""Relative luminance above which black is easier to read than white."""
 
 
 def shown(cells: Sequence[HeatCell]) -> list[str]:
@@ -59,7 +61,7 @@ def heatmap(cells: Sequence[HeatCell], key: str) -> str:
             f"{short(arm, 18)}\n{short(agent, 18)}" if agents > 1 else short(arm, 18)
             for agent, arm in columns
         ]
-        axes.set_xticks(range(len(columns)), names, rotation=0 if len(columns) < 7 else 60)  # noqa: PLR2004
+        axes.set_xticks(range(len(columns)), names, **_turned(names))
         axes.set_yticks(range(len(questions)), [short(name) for name in questions])
         axes.set_xlim(-0.5, len(columns) - 0.5)
         axes.set_ylim(len(questions) - 0.5, -0.5)
@@ -72,10 +74,16 @@ def heatmap(cells: Sequence[HeatCell], key: str) -> str:
     return svg_of(paint, key=key, width=min(width, 11.0), height=0.8 + 0.27 * len(questions))
 
 
+def _turned(names: Sequence[str]) -> dict[str, Any]:
+    """Long names over narrow columns would run into each other."""
+    longest = max(len(line) for name in names for line in name.split("\n"))
+    return {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if longest > _WIDE else {}
+
+
 def _cell(axes: "Axes", x: int, y: int, cell: HeatCell, colour: tuple[float, ...]) -> None:
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
-    bright = cell.score > _BRIGHT
+    bright = _luminance(colour) > _BRIGHT
     axes.add_patch(Rectangle((x - 0.47, y - 0.44), 0.94, 0.88, facecolor=colour[:3], edgecolor="none"))
     if cell.flaky:
         axes.add_patch(
@@ -91,3 +99,9 @@ def _cell(axes: "Axes", x: int, y: int, cell: HeatCell, colour: tuple[float, ...
         )
     label = f"{cell.passes}/{cell.n}"
     axes.text(x, y, label, ha="center", va="center", size=8, color="#000000" if bright else "#ffffff")
+
+
+def _luminance(colour: tuple[float, ...]) -> float:
+    """Relative luminance as WCAG defines it."""
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in colour[:3]]  # noqa: PLR2004
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

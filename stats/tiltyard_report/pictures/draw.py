@@ -57,7 +57,7 @@ def _forest(forest: Forest, report: Report, bars: str) -> Picture:
         findings.tokens_title(report) if tokens else findings.passes_title(forest),
         f"{bars}, each for one comparison; thick: all questions together"
         + ("; the questions with the largest change are drawn, the table has more." if fewer else ".")
-        + f" Left of the line is {'cheaper' if tokens else 'less often'} than {forest.baseline}.",
+        + f" Left of the line: {'cheaper' if tokens else 'passes less often'} than {forest.baseline}.",
         forest_plot(forest, key),
         _grid(("agent", "arm", "question", "times" if tokens else "points"), rows),
     )

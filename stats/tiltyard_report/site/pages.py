@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from markupsafe import Markup
 
@@ -79,21 +79,21 @@ class Site:
             where = f"question/{self._by_question[question][0].question_slug}.html"
             yield where, partial(self._question, question)
 
-    @property
+    @cached_property
     def _arms(self) -> list[str]:
         first = [row.arm for agent in self.report.agents for row in agent.arms]
         return names((entry.arm for entry in self._entries), first)
 
-    @property
+    @cached_property
     def _agents(self) -> list[str]:
         first = [agent.agent for agent in self.report.agents]
         return names((entry.agent for entry in self._entries), first)
 
-    @property
+    @cached_property
     def _questions(self) -> list[str]:
         return names(self._by_question, [row.question for row in self.report.questions])
 
-    @property
+    @cached_property
     def _capabilities(self) -> list[str]:
         return sorted({entry.capability for entry in self._entries if entry.capability is not None})
 
@@ -108,10 +108,11 @@ class Site:
             "arms": self._arms,
             "agents": self._agents,
             "trial": self.report.name or "Trial",
-            "choices": self._choices(),
+            "choices": self._choices,
         }
         return render(template, {**shared, **values})
 
+    @cached_property
     def _choices(self) -> dict[str, list[str]]:
         """What can be filtered by."""
         outcomes = {entry.outcome for entry in self._entries}
@@ -187,7 +188,7 @@ class Site:
         if len(self._entries) > _MOST_RUNS:
             return None
         questions, arms, agents = self._questions, self._arms, self._agents
-        outcomes = self._choices()["outcome"]
+        outcomes = self._choices["outcome"]
         ranks = [
             {name: place for place, name in enumerate(each)} for each in (questions, arms, agents, outcomes)
         ]

@@ -16,6 +16,10 @@ _CALLS_LIMIT = 1_000_000
 _TOOLS = 500
 _INPUT = 4_000
 """Characters of what a tool was given."""
+_ABSENT = {"reason": None, "warnings": (), "tampered": ()}
+_NO_SCORE = {"correct": False, "recall": None, "missing": (), "forbidden": ()}
+_NO_VERIFY = {"command": "", "exit_code": None, "passed": False, "seconds": None, "timed_out": False}
+"""What a page asks of a record: one of another tool, or of an older version, may lack any of it."""
 _OUTPUTS = (("verify.log", "Verify log"), ("raw.out", "Agent's output"), ("raw.err", "Agent's errors"))
 
 
@@ -45,11 +49,11 @@ def run_values(record: Record, attempts: Sequence[Record], files: RunFiles) -> d
     lines, total = diff_lines(_text(patch)) if patch else ([], 0)
     tools = _items(record.get("tool_calls"))
     return {
-        "record": record,
+        "record": {**_ABSENT, **record},
         "answer": _cut(str(record.get("answer") or "")),
         "prompt": _shown("Prompt", "prompt.txt", files.read(record, "prompt.txt", LIMIT)),
-        "score": _part(record, "score"),
-        "verify": _part(record, "verify"),
+        "score": _filled(record, "score", _NO_SCORE),
+        "verify": _filled(record, "verify", _NO_VERIFY),
         "tools": [_tool(item) for item in tools[:_TOOLS]],
         "tools_left": max(0, len(tools) - _TOOLS),
         "calls": read_calls(_whole_lines(calls)) if calls else None,
@@ -114,6 +118,11 @@ def _tool(item: object) -> Tool:
 def _part(record: Record, key: str) -> Mapping[str, object]:
     part = record.get(key)
     return part if isinstance(part, Mapping) else {}
+
+
+def _filled(record: Record, key: str, absent: Mapping[str, object]) -> Mapping[str, object]:
+    part = _part(record, key)
+    return {**absent, **part} if part else {}
 
 
 def _items(value: object) -> Sequence[object]:
