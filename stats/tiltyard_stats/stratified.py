@@ -14,9 +14,16 @@ from tiltyard_stats.fixed_diff import ArmPair, arm_pair
 
 # Longer laws are multiplied as Fourier transforms; shorter ones are exact to the last digits of small tails.
 _DIRECT_LIMIT = 8192
+_DIRECT_PART = 512
+"""Parts of a long law, which owes its transforms no small tails anyway, are multiplied up to here."""
 _LONGEST_LAW = 1 << 18
+_NEGLIGIBLE = 1e-18
 _SMALLEST = 1e-15
 """What a Fourier transform can tell from 0."""
+
+
+Law = tuple[int, FloatArray]
+"""Least value and the chances of this value and those after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +99,9 @@ def stratified_test(
     """
     pair = arm_pair(candidate, candidate_runs, baseline, baseline_runs)
     weights, rounded = _weights(pair)
-    law, position = _null_law(pair, weights)
-    drop, rise, point = _tails(law, position)
+    long = _length(pair, weights) > _DIRECT_LIMIT
+    law, position = _null_law(pair, weights, long=long)
+    drop, rise, point = _tails(law, position, _SMALLEST if long else 0.0)
     chi2, cmh_pvalue = _cmh(pair)
     degenerate = ("degenerate", "zero-variance") if len(law) == 1 else ()
     half_drop, half_rise = drop - point / 2, rise - point / 2
@@ -117,12 +125,12 @@ def stratified_test(
     )
 
 
-def _tails(law: FloatArray, position: int) -> tuple[float, float, float]:
+def _tails(law: FloatArray, position: int, smallest: float) -> tuple[float, float, float]:
     """Probability of the outcome or less, of the outcome or more, and of the outcome itself."""
-    drop, rise, point = (float(part.sum()) for part in (law[: position + 1], law[position:], law[[position]]))
-    if len(law) <= _DIRECT_LIMIT:
-        return drop, rise, point
-    return max(drop, _SMALLEST), max(rise, _SMALLEST), point
+    at = max(0, position)
+    drop, rise = float(law[: max(0, position + 1)].sum()), float(law[at:].sum())
+    point = float(law[at : position + 1].sum())
+    return max(drop, smallest), max(rise, smallest), point
 
 
 def _double(drop: float, rise: float) -> float:
@@ -148,58 +156,89 @@ def _weights(pair: ArmPair) -> tuple[IntArray, bool]:
     return np.maximum(1, np.rint(shares * scale)).astype(np.int64), True
 
 
-def _null_law(pair: ArmPair, weights: IntArray) -> tuple[FloatArray, int]:
-    """The law of the weighted candidate passes from its least value on, and where the outcome stands."""
-    total = pair.candidate_runs + pair.baseline_runs
-    marked = pair.candidate + pair.baseline
-    least = np.maximum(0, pair.candidate_runs - (total - marked))
+def _margins(pair: ArmPair) -> tuple[IntArray, IntArray, IntArray]:
+    """Runs and passes of both arms in each case, and the fewest passes that the candidate can have."""
+    total, marked = pair.candidate_runs + pair.baseline_runs, pair.candidate + pair.baseline
+    return total, marked, np.maximum(0, pair.candidate_runs - (total - marked))
+
+
+def _length(pair: ArmPair, weights: IntArray) -> int:
+    """How many values the weighted candidate passes can span."""
+    _, marked, least = _margins(pair)
+    return int((weights * (np.minimum(pair.candidate_runs, marked) - least)).sum()) + 1
+
+
+def _null_law(pair: ArmPair, weights: IntArray, *, long: bool) -> tuple[FloatArray, int]:
+    """The law of the weighted candidate passes, and where in it the outcome stands.
+
+    It starts at the least value. When it is long, it starts and ends where chances become too small to tell
+    from 0, and the outcome may stand outside.
+    """
+    total, marked, least = _margins(pair)
     strata = Counter(
-        zip(total.tolist(), marked.tolist(), pair.candidate_runs.tolist(), weights.tolist(), strict=True)
+        zip(weights.tolist(), total.tolist(), marked.tolist(), pair.candidate_runs.tolist(), strict=True)
     )
-    laws = [
-        (_spread(hypergeometric.law(*stratum[:3]), stratum[3]), count)
-        for stratum, count in strata.items()
-        if 0 < stratum[1] < stratum[0]
-    ]
-    position = int((weights * (pair.candidate - least)).sum())
-    return _convolved([_power(law, count) for law, count in laws]), position
+    by_weight: dict[int, list[Law]] = {}
+    for (weight, *margins), count in strata.items():
+        if 0 < margins[1] < margins[0]:
+            law = _power(hypergeometric.law(*margins), count)
+            by_weight.setdefault(weight, []).append((0, law))
+    # Cases of one weight are added up before their law is spread out: it stays short until then.
+    laws = [_spread(_convolved(same, long=long), weight) for weight, same in by_weight.items()]
+    start, chances = _convolved(laws, long=long)
+    # What was cut off and rounded is about 1e-14 in all; the whole is 1 again.
+    return chances / chances.sum() if long else chances, int(
+        (weights * (pair.candidate - least)).sum()
+    ) - start
 
 
-def _spread(law: FloatArray, weight: int) -> FloatArray:
-    wide = np.zeros((len(law) - 1) * weight + 1)
-    wide[::weight] = law
-    return wide
+def _spread(law: Law, weight: int) -> Law:
+    start, chances = law
+    wide = np.zeros((len(chances) - 1) * weight + 1)
+    wide[::weight] = chances
+    return start * weight, wide
 
 
-def _power(law: FloatArray, count: int) -> FloatArray:
+def _power(chances: FloatArray, count: int) -> FloatArray:
     """The law of a sum of `count` equal draws, by repeated squaring."""
     result = np.ones(1)
     while count:
         if count & 1:
-            result = _sum(result, law)
+            result = np.convolve(result, chances)
         count >>= 1
         if count:
-            law = _sum(law, law)
+            chances = np.convolve(chances, chances)
     return result
 
 
-def _convolved(laws: list[FloatArray]) -> FloatArray:
+def _convolved(laws: list[Law], *, long: bool) -> Law:
     """The law of the sum, short laws first."""
     while len(laws) > 1:
-        laws = sorted(laws, key=len)
+        laws = sorted(laws, key=lambda law: len(law[1]))
         odd = [laws[-1]] if len(laws) % 2 else []
-        laws = [_sum(*pair) for pair in zip(laws[::2], laws[1::2], strict=False)] + odd
-    return laws[0] if laws else np.ones(1)
+        laws = [_sum(*both, long=long) for both in zip(laws[::2], laws[1::2], strict=False)] + odd
+    return laws[0] if laws else (0, np.ones(1))
 
 
-def _sum(left: FloatArray, right: FloatArray) -> FloatArray:
-    length = len(left) + len(right) - 1
-    if length <= _DIRECT_LIMIT or min(len(left), len(right)) == 1:
-        return np.convolve(left, right)
-    size = 1 << (length - 1).bit_length()
-    product = np.fft.irfft(np.fft.rfft(left, size) * np.fft.rfft(right, size), size)[:length]
-    # Rounding leaves about 1e-16 either side of 0 in the far tails.
-    return np.asarray(np.clip(product, 0.0, None), dtype=np.float64)
+def _sum(left: Law, right: Law, *, long: bool) -> Law:
+    start = left[0] + right[0]
+    length = len(left[1]) + len(right[1]) - 1
+    if not long or length <= _DIRECT_PART:
+        chances = np.convolve(left[1], right[1])
+    else:
+        size = _fast_size(length)
+        product = np.fft.irfft(np.fft.rfft(left[1], size) * np.fft.rfft(right[1], size), size)[:length]
+        # Rounding leaves about 1e-16 either side of 0 in the far tails.
+        chances = np.clip(product, 0.0, None)
+    if not long:
+        return start, chances
+    told = np.flatnonzero(chances > _NEGLIGIBLE)
+    return start + int(told[0]), chances[told[0] : told[-1] + 1]
+
+
+def _fast_size(length: int) -> int:
+    """A transform size of small factors, at most a third above the length."""
+    return min(odd << max(0, (-(-length // odd) - 1).bit_length()) for odd in (1, 3, 5))
 
 
 def _cmh(pair: ArmPair) -> tuple[float, float]:

@@ -100,6 +100,15 @@ def test_a_long_law_is_the_same_by_transform(monkeypatch: pytest.MonkeyPatch) ->
     assert rounded.p_drop == pytest.approx(direct.p_drop, abs=0.01)
 
 
+def test_an_outcome_beyond_a_long_law() -> None:
+    """Its far ends are cut off where nothing can be told from 0; there p is the least that can be told."""
+    runs = np.arange(1_000) % 4 + 2, np.arange(1_000) % 3 + 3
+    test = stats.stratified_test(np.zeros(1_000, dtype=int), runs[0], runs[1], runs[1])
+
+    assert (test.p_drop, test.p_rise, test.midp_rise) == (1e-15, 1.0, 1.0)
+    assert test.pvalue == 2e-15
+
+
 def test_shock_is_cochrans_q() -> None:
     """Random tables of two to six runs."""
     rng = np.random.default_rng(5)
