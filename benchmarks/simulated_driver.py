@@ -1,7 +1,7 @@
 """The driver of a simulated cluster: what the executor of a Ray cluster does with the same news."""
 
 from collections import deque
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 from simulated_clock import Clock, Process, Steps
@@ -35,7 +35,7 @@ class Driver:
         """Attempts taken for lost."""
         self.given_up = 0
         self.cpu = 0.0
-        """Seconds of this process spent with the schedule."""
+        """Seconds of processor time spent with the schedule."""
         self.stopped = False
         """For want of money."""
         self._cluster = cluster
@@ -64,10 +64,10 @@ class Driver:
         while self._inbox:
             yield self._cost
             self.news += 1
-            began = perf_counter()
+            began = process_time()
             self._handle(*self._inbox.popleft())
             self._go_on()
-            self.cpu += perf_counter() - began
+            self.cpu += process_time() - began
         self._at_work = False
         if self.scheduler.idle:
             self._clock.over = True

@@ -50,17 +50,17 @@ class Outcome:
         """For people."""
         runs, shape = self.scenario.runs, self.scenario
         yield f"simulated: {runs:,} runs, {shape.nodes} nodes of {shape.slots} slots, seed {shape.seed}"
-        yield f"  time {self.seconds / HOUR:.2f} h, ideal {self.ideal / HOUR:.2f} h: {self.ratio:.3f} of it"
+        ideal = f"ideal {self.ideal / HOUR:.2f} h: {self.ratio:.3f} of it"
+        yield f"  time {self.seconds / HOUR:.2f} h, {'until the budget ended it' if self.stopped else ideal}"
         told = f"settled {self.settled:,}, told of {self.told:,}"
         yield f"  {told}, attempts {self.attempts:,}, of which lost {self.lost:,}"
         yield "  incidents: " + ", ".join(f"{what} {times}" for what, times in sorted(self.incidents.items()))
         parts = dict(self.slot_hours)
         parts["no attempt"] = self.live_hours - sum(self.slot_hours.values())
         yield "  slot-hours: " + ", ".join(f"{what} {hours:,.1f}" for what, hours in sorted(parts.items()))
-        words = " (it ended the trial)" if self.stopped else ""
         yield (
             f"  budget ${shape.cap / DOLLAR:,.0f}: owed {self.owed:.1%}, owed or in flight at most "
-            f"{self.highest:.1%}{words}"
+            f"{self.highest:.1%}"
         )
         yield f"  scheduler: {self.scheduling * 1e6:.0f} us for each of {self.news:,} pieces of news"
 
