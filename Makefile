@@ -1,5 +1,5 @@
 # Two commands do all the set-up on a fresh Debian or Ubuntu machine: `make demo` and `make test`.
-.PHONY: help setup engine host-tools demo test test-quick lint format lock clean
+.PHONY: help setup engine host-tools browser screenshots demo test test-quick lint format lock clean
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 
@@ -18,10 +18,13 @@ engine: ## See to a running Docker engine
 host-tools: ## Install what bootstrapping a base image needs
 	@infra/host-tools.sh
 
+browser: ## Install the browser in which tests open pages
+	@infra/browser.sh
+
 demo: setup engine host-tools ## Run the demo trial (REAL=1: against the real providers)
 	@scripts/demo.sh $(if $(REAL),--real)
 
-test: setup engine ## Run all tests
+test: setup engine browser ## Run all tests
 	@infra/host-tools.sh --tests
 	$(PYTHON) -m pytest $(PYTEST_ARGS)
 
@@ -33,6 +36,9 @@ lint: setup ## Check format, style, types and imports
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+screenshots: setup browser ## Take the pictures of docs/img anew
+	$(PYTHON) scripts/screenshots.py
 
 format: setup ## Format the code
 	.venv/bin/ruff format .

@@ -44,7 +44,7 @@ def site_of(
     return Site(report, Records(result.records), files, Records(result.attempts), version=version)
 
 
-def load_site(name: str, store: "Store", endpoint: str | None, version: str) -> "Site":
+def load_site(name: str, store: "Store", endpoint: str | None, version: str | None) -> "Site":
     """Read a result, analyse it, and make its site."""
     from tiltyard_cluster.reading import read_result  # noqa: PLC0415
     from tiltyard_report import analyse  # noqa: PLC0415
