@@ -6,7 +6,7 @@ from tiltyard_report import _format as fmt
 from tiltyard_report._table import escape, table
 from tiltyard_report._verdicts import decision
 from tiltyard_report.measure_model import Measure
-from tiltyard_report.model import AgentReport, ArmRow, Comparison, QuestionCell, Report
+from tiltyard_report.model import AgentReport, ArmRow, Comparison, QuestionCell, QuestionRow, Report
 
 _THOUSAND = 1000
 _USED_TOOL = "used tool: runs in which a tool call matched the arm's `uses`, of those that count."
@@ -32,10 +32,31 @@ def by_question(report: Report) -> Iterable[tuple[str, str]]:
         yield "Correct by question", _cells(report, _correct_column)
 
 
+_FOLDED = 40
+"""Questions beyond which only those that moved most are told."""
+
+
 def _cells(report: Report, show: Callable[[Sequence[QuestionCell]], list[str]]) -> str:
+    """The table, of many questions only those in which arms differ most."""
+    if len(report.questions) <= _FOLDED:
+        return _tables(report, report.questions, show)
+    ranked = sorted(report.questions, key=lambda row: (-_moved(row), row.question))[:_FOLDED]
+    rest = f"{len(report.questions) - _FOLDED} more questions, in which arms differ less: see --format cases."
+    return f"{_tables(report, ranked, show)}\n\n{rest}"
+
+
+def _moved(row: QuestionRow) -> float:
+    """How far the pass rates of a question lie apart."""
+    rates = [cell.correct.successes / cell.correct.n for cell in row.cells if cell.correct.n]
+    return max(rates, default=0.0) - min(rates, default=0.0)
+
+
+def _tables(
+    report: Report, rows: Sequence[QuestionRow], show: Callable[[Sequence[QuestionCell]], list[str]]
+) -> str:
     """One table, or where it would be too wide for a terminal one for each agent."""
-    names = [row.question for row in report.questions]
-    columns = list(zip(*(row.cells for row in report.questions), strict=True))
+    names = [row.question for row in rows]
+    columns = list(zip(*(row.cells for row in rows), strict=True))
     shown = [show(cells) for cells in columns]
     several = len(report.agents) > 1
     labels = [f"{cells[0].agent}/{cells[0].arm}" if several else cells[0].arm for cells in columns]

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf, nan
+from math import nan
 
-from tiltyard_report._measures import score, seconds, tokens, usd
+from tiltyard_report._measures import bounds_of, score, seconds, tokens, usd
 from tiltyard_report._run import Cell, Run
 from tiltyard_report._sample import Quantity
 from tiltyard_report._selection import Selection
@@ -78,7 +78,7 @@ def _measures(names: Sequence[str], column: _Column, quantity: Quantity, level: 
     known = {name: [value for value in cell if value is not None] for name, cell in values.items()}
     there = [name for name, cell in known.items() if cell]
     means = cell_means(
-        [known[name] for name in there], confidence=level, bounds=(0.0, inf), claim="these questions"
+        [known[name] for name in there], confidence=level, bounds=bounds_of(quantity), claim="these questions"
     ) if there else ()  # fmt: skip
     intervals = {name: means[at] for at, name in enumerate(there)}
     for name, cell in values.items():

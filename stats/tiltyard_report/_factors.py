@@ -33,7 +33,11 @@ def factor_rows(cells: Mapping[Cell, Sequence[Run]], facts: Facts) -> tuple[Fact
     names = set.intersection(*(set(design) for design in designs)) if designs else set()
     design = [{name: each[name] for name in sorted(names)} for each in designs]
     varying = {name for name in names if len({each[name] for each in design}) > 1}
-    if not varying - {"agent"}:
+    declared = any(_declared(spec) for spec in facts.arm_specs.values())
+    variants = {agent for agent, _ in counted}
+    if not varying - {"agent"} or not (
+        declared or len({each.partition("@")[0] for each in variants}) < len(variants)
+    ):
         return ()
     rates = [_rate(runs) for runs in counted.values()]
     found = factor_levels(design, rates)

@@ -14,6 +14,9 @@ _REASONS = {
     "n<2": "1 run",
     "zero-variance": "no spread",
     "zero-mean": "mean 0",
+    "few-successes": "under 5 passes",
+    "no-successes": "no passes",
+    "degenerate": "no spread",
 }
 
 
@@ -39,6 +42,8 @@ def thousands(value: float) -> str:
 
 def dollars(value: float) -> str:
     """USD to the cent, or finer below ten cents."""
+    if not isfinite(value):
+        return NONE
     if value == 0 or value >= 0.1:  # noqa: PLR2004 - ten cents
         return f"${value:,.2f}"
     text = f"${value:.4f}"
@@ -94,6 +99,11 @@ def amount(value: float, show: Show) -> str:
 def log_size(ratio: float) -> float:
     """How far a ratio is from 1, either way."""
     return log(ratio) if ratio > 0 else inf
+
+
+def bare_pvalue(value: float) -> str:
+    """A p value under a heading that says so."""
+    return amount(value, lambda known: "<0.001" if known < 0.001 else f"{known:.3f}")  # noqa: PLR2004
 
 
 def unknown_bounds(interval: Interval) -> str:

@@ -16,18 +16,28 @@ _AXES: dict[str, bool] = {"passes": True, "score": True, "seconds": False, "usd"
 
 
 def frontier(cells: Mapping[Cell, Sequence[Run]]) -> dict[Cell, FrontierPlace]:
-    """The place of each arm: among all agents where USD are known, else among the arms of its agent.
+    """The place of each arm: among those of all agents, else among those of its own.
 
-    Tokens of different agents are not comparable, so they put no two agents on one scale.
+    All agents stand on one scale where USD are known and all were asked the same; tokens of different agents
+    are not comparable.
     """
     counted = {cell: runs for cell, runs in cells.items() if runs}
-    if all(usd(run) is not None for runs in counted.values() for run in runs):
+    asked = {frozenset(run.question for run in runs) for runs in counted.values()}
+    if len(asked) == 1 and all(usd(run) is not None for runs in counted.values() for run in runs):
         return _places(counted, ("passes", "score", "seconds", "usd"))
     places: dict[Cell, FrontierPlace] = {}
     for agent in dict.fromkeys(agent for agent, _ in counted):
-        own = {cell: runs for cell, runs in counted.items() if cell[0] == agent}
-        places |= _places(own, ("passes", "score", "seconds", "tokens"))
+        own = _common({cell: runs for cell, runs in counted.items() if cell[0] == agent})
+        if own:
+            places |= _places(own, ("passes", "score", "seconds", "tokens"))
     return places
+
+
+def _common(cells: Mapping[Cell, Sequence[Run]]) -> dict[Cell, Sequence[Run]]:
+    """The runs of the questions that all of the arms ran."""
+    asked = frozenset.intersection(*(frozenset(run.question for run in runs) for runs in cells.values()))
+    kept = {cell: [run for run in runs if run.question in asked] for cell, runs in cells.items()}
+    return {cell: runs for cell, runs in kept.items() if runs}
 
 
 def _places(cells: Mapping[Cell, Sequence[Run]], axes: tuple[str, ...]) -> dict[Cell, FrontierPlace]:

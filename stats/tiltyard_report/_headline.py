@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from tiltyard_report import _audit, _health
 from tiltyard_report import _format as fmt
+from tiltyard_report import _pass_headline as _passes
 from tiltyard_report._topic import Topic
 from tiltyard_report._verdicts import WORDS, Compared, comparisons
 from tiltyard_report.model import AgentReport, ArmRow
@@ -39,14 +40,20 @@ def headline(topic: Topic) -> str:
     if not any(row.runs for agent in topic.agents for row in agent.arms):
         return _health.all_lost(topic.runs, partial=topic.partial)
     compared = comparisons(topic.agents)
-    said = _compared(compared, topic.baseline or "") if compared else _rates(topic.agents)
-    return f"{said}. {_unclaimed(topic, compared)}"
+    if compared and all(item.verdict == NO_VERDICT for item in compared):
+        said = _passes.headline(topic.agents, topic.baseline or "", compared[0])
+        if said is not None:
+            return f"{said[0]}. {_unclaimed(topic, compared, said[1])}"
+    told = _compared(compared, topic.baseline or "") if compared else _rates(topic.agents)
+    return f"{told}. {_unclaimed(topic, compared)}"
 
 
-def _unclaimed(topic: Topic, compared: Sequence[Compared]) -> str:
-    verdicts = {item.verdict for item in compared}
+def _unclaimed(topic: Topic, compared: Sequence[Compared], passes: str | None = None) -> str:
+    verdicts = {item.verdict for item in compared} if passes is None else {passes}
     if not topic.healthy:
         return "Do not build on it: the trial is UNHEALTHY."
+    if passes == NO_DIFFERENCE and not topic.facts.scripted:
+        return "Do not claim that they are equally often right."
     if verdicts == {NO_VERDICT}:
         return "Do not claim a difference either way."
     if topic.facts.scripted:

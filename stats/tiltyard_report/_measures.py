@@ -28,6 +28,11 @@ tool_calls: Quantity = attrgetter("tool_calls")
 """Tool calls of the agent."""
 
 
+def bounds_of(quantity: Quantity) -> tuple[float, float]:
+    """Values that a mean can have."""
+    return (0.0, 1.0) if quantity is score else (0.0, inf)
+
+
 def counted(runs: Iterable[Run]) -> list[Run]:
     """The runs that count as a pass or a failure."""
     return runs.counted if isinstance(runs, Sample) else [run for run in runs if run.counted]
@@ -55,9 +60,9 @@ def measure(runs: Sequence[Run], quantity: Quantity, confidence: float, *, norma
         return Measure(None, 0, len(counted(runs)))
     if normal:
         pooled = [value for cell in cells.values() for value in cell]
-        interval = mean_interval(pooled, confidence=confidence, method="z", bounds=(0.0, inf))
+        interval = mean_interval(pooled, confidence=confidence, method="z", bounds=bounds_of(quantity))
     else:
-        interval = stratified_mean(list(cells.values()), confidence=confidence, bounds=(0.0, inf))
+        interval = stratified_mean(list(cells.values()), confidence=confidence, bounds=bounds_of(quantity))
     unknown = len(counted(runs)) - known
     if unknown:
         warnings = (*interval.warnings, "missing-runs")

@@ -1,16 +1,12 @@
-"""How the numbers of a report were computed, in sentences: of all, and of each comparison."""
-
-from collections.abc import Iterable, Sequence
+"""How the numbers of a report were computed, in sentences. What holds of one comparison stands with it."""
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._options import DEFAULT
 from tiltyard_report._selection import Selection
-from tiltyard_report.delta_model import Delta
-from tiltyard_report.model import AgentReport
 from tiltyard_stats.decide import MINIMUM_RUNS, SETTLED_RUNS
 
 
-def methods(chosen: Selection, comparisons: int, agents: Sequence[AgentReport]) -> tuple[str, ...]:
+def methods(chosen: Selection, comparisons: int) -> tuple[str, ...]:
     """How the numbers were computed."""
     level, name = fmt.level(chosen.confidence), chosen.options.methods.name
     lines = [
@@ -27,10 +23,6 @@ def methods(chosen: Selection, comparisons: int, agents: Sequence[AgentReport]) 
         lines.append(f"Verdicts are corrected for {comparisons} comparisons (Holm); the intervals are not.")
     if name != DEFAULT:
         lines.append(f"By --method {name}: not the calibrated default, where that formula applies.")
-    for agent in agents:
-        for row in agent.arms:
-            if row.delta:
-                lines += _of_comparison(f"{row.arm} with {agent.agent}", row.delta)
     return tuple(lines)
 
 
@@ -39,11 +31,3 @@ _DESIGNS = {
     "sampled": "each question weighs the same; Student's t over questions, which stand for others like them.",
     "clustered": "each question weighs the same; the error is over groups, which stand for other groups.",
 }
-
-
-def _of_comparison(who: str, delta: Delta) -> Iterable[str]:
-    """The method and the claim of one comparison."""
-    if delta.tokens_method:
-        yield f"Tokens of {who}: {delta.tokens_method} {delta.tokens_claim}"
-    if delta.passes:
-        yield f"Passes of {who}: {delta.passes.method} {delta.passes.claim}"

@@ -2,6 +2,7 @@
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._headline import these
+from tiltyard_report._refusals import quality_refusals
 from tiltyard_report._topic import Topic
 from tiltyard_report._verdicts import Compared, comparisons, unknown_tokens
 from tiltyard_report.model import Comparison
@@ -21,8 +22,7 @@ def do_not_claim(topic: Topic) -> tuple[str, ...]:
     lines = [f"Anything beyond {these(topic.questions)}: the trial cannot say how the arms do on others."]
     compared = comparisons(topic.agents)
     lines += [line for item in compared if (line := _refusal(item, topic.baseline or "the baseline"))]
-    if compared:
-        lines.append("That the arms are equally often right: pass rates stand side by side here, untested.")
+    lines += quality_refusals(topic.agents, topic.baseline or "the baseline")
     if any(row.tokens.unknown or not row.tokens.interval for row in rows):
         lines.append("Anything about tokens or cost where they are unknown: unknown is not 0.")
     if topic.facts.scripted:

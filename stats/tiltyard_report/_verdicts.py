@@ -16,6 +16,7 @@ WORDS = {
     "partial": "trial not complete",
     "multiplicity": "after correction",
     "provisional": "provisional",
+    "rerun": "repetitions differ too much, run it again",
 }
 
 

@@ -164,7 +164,7 @@ def _report(chosen: Selection) -> Report:
         spend=spend(chosen.runs),
         earlier_attempts=spend(chosen.earlier),
         do_not_claim=_sentences.do_not_claim(topic),
-        methods=methods(chosen, judged, agents),
+        methods=methods(chosen, judged),
         notes=_notes.notes(chosen, agents, lost),
         caution=_sentences.CAUTION,
         changes=changes(agents, rows, chosen.baseline),

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Sequence
 from tiltyard_report import _claims
 from tiltyard_report import _format as fmt
 from tiltyard_report._arm_tables import agent_sections, by_question
+from tiltyard_report._delta_tables import computed, delta_sections
+from tiltyard_report._group_tables import group_sections
+from tiltyard_report._quality_tables import quality_sections
 from tiltyard_report._reported import reported_table
 from tiltyard_report._spending import spending
 from tiltyard_report._table import code, escape, table
@@ -19,8 +22,16 @@ def render_markdown(report: Report) -> str:
     """Lay a report out as Markdown."""
     parts = [_title(report), f"**{escape(report.headline)}**"]
     parts += [f"> {escape(alert)}" for alert in report.alerts]
+    parts.append(_section("What changed most", _list(report.changes)))
     if report.counted:
-        parts += [_section(title, body) for title, body in (*agent_sections(report), *by_question(report))]
+        sections = (
+            *agent_sections(report),
+            *quality_sections(report),
+            *delta_sections(report),
+            *by_question(report),
+            *group_sections(report),
+        )
+        parts += [_section(title, body) for title, body in sections]
     parts.append(_section("Question audit", _audit(report.audit)))
     if report.agents:
         parts.append(_section("How the runs ended", _outcomes(report)))
@@ -31,6 +42,7 @@ def render_markdown(report: Report) -> str:
     parts.append(_section("Do not claim", _list(report.do_not_claim)))
     if report.counted:
         parts.append(_section("How this was computed", _list(report.methods)))
+        parts.append(_section("How each comparison was computed", computed(report)))
         parts.append(f"*{report.caution}*")
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -1,0 +1,142 @@
+"""The tables on quality: pass rates beside the baseline's, repeats and steadiness, what a success costs."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tiltyard_report import _format as fmt
+from tiltyard_report._table import escape, table
+from tiltyard_report._verdicts import decision
+from tiltyard_report.delta_model import PassDifference
+from tiltyard_report.measure_model import Measure
+from tiltyard_report.model import AgentReport, ArmRow, Report
+from tiltyard_stats import Interval
+
+
+def quality_sections(report: Report) -> Iterable[tuple[str, str]]:
+    """A title and a body for each table; the columns are explained below it."""
+    agents = [agent for agent in report.agents if any(row.quality for row in agent.arms)]
+    if any(row.delta for agent in agents for row in agent.arms):
+        yield "Pass rates", _each(agents, lambda rows: _rates(rows, report), _RATES)
+    yield "Repeats and steadiness", _each(agents, lambda rows: _repeats(rows, report), _REPEATS)
+    yield "What a success costs", _each(agents, _successes, _SUCCESSES)
+
+
+_RATES = (
+    "pass rate: each question weighs the same, so it may differ from correct runs over all runs.",
+    "points: percentage points more or less than the baseline, on the questions that both ran.",
+    "p: two-sided, of equal rates in each question, after correction for all comparisons.",
+)
+_REPEATS = (
+    "pass@k: at least one of k attempts passes; pass^k: all k do.",
+    "whole: complete repetitions in which every question passed; steady: questions whose runs all agree.",
+    "score: recall of the answer key, else 1 for a pass; tool calls: mean of a run.",
+    "always, never, flaky: questions that pass in all their runs, in none, in some.",
+)
+_FRONTIER = "frontier: no other arm is at least as good in passes, score, time and cost, and better in one"
+_SUCCESSES = (
+    "spend of all counted runs, failures included, over the passes; no range under 5 passes.",
+    f"{_FRONTIER}; in brackets how often that holds when the repetitions are drawn anew.",
+)
+
+
+def _each(
+    agents: Sequence[AgentReport], body: Callable[[Sequence[ArmRow]], str], legend: Sequence[str]
+) -> str:
+    parts = []
+    for agent in agents:
+        rows = [row for row in agent.arms if row.quality]
+        parts.append(f"With {escape(agent.agent)}:\n\n{body(rows)}" if len(agents) > 1 else body(rows))
+    return "\n\n".join([*parts, "\n".join(f"- {line}" for line in legend)]) if parts else ""
+
+
+def _rates(rows: Sequence[ArmRow], report: Report) -> str:
+    level = fmt.level(report.confidence)
+    passes = [row.delta.passes if row.delta else None for row in rows]
+    columns = {
+        "arm": [row.arm for row in rows],
+        f"pass rate, % ({level}%)": fmt.intervals([_rate(row) for row in rows], _percent),
+        f"points ({level}%)": [_points(item) for item in passes],
+        "p": [fmt.NONE if item is None else fmt.bare_pvalue(item.adjusted) for item in passes],
+        "verdict": [
+            "baseline" if row.baseline else decision(item.decision) if item else fmt.NONE
+            for row, item in zip(rows, passes, strict=True)
+        ],
+    }
+    return _table(columns)
+
+
+def _points(item: PassDifference | None) -> str:
+    if item is None:
+        return fmt.NONE
+    return f"{fmt.points(item.interval.estimate)} ({fmt.point_bounds(item.interval)})"
+
+
+def _mean(measure: Measure, show: fmt.Show) -> str:
+    return fmt.amount(measure.interval.estimate, show) if measure.interval else fmt.NONE
+
+
+def _repeats(rows: Sequence[ArmRow], report: Report) -> str:
+    quality = [row.quality for row in rows if row.quality]
+    arms = [row.arm for row in rows]
+    repeats = {"arm": arms}
+    for k in report.pass_k:
+        found = [next((item for item in each.repeats if item.k == k), None) for each in quality]
+        if any(found):
+            repeats[f"pass@{k}, %"] = _shares([item.at_least_one if item else None for item in found])
+            # With one attempt the two are the same.
+            if k > 1:
+                repeats[f"pass^{k}, %"] = _shares([item.every if item else None for item in found])
+    steady = {
+        "arm": arms,
+        "whole, %": _shares([each.reliability for each in quality]),
+        "steady, %": _shares([each.consistency for each in quality]),
+        "always/never/flaky": [f"{each.always}/{each.never}/{each.flaky}" for each in quality],
+        "score": [_mean(row.score, _hundredths) for row in rows],
+        "tool calls": [_mean(row.tool_calls, fmt.tenths) for row in rows],
+    }
+    return "\n\n".join([_table(repeats), _table(steady)])
+
+
+def _shares(items: Sequence[Interval | None]) -> list[str]:
+    shown = fmt.intervals(items, _percent)
+    return [cell if item else fmt.NONE for item, cell in zip(items, shown, strict=True)]
+
+
+def _successes(rows: Sequence[ArmRow]) -> str:
+    quality = [row.quality for row in rows]
+    parts = {
+        "k tokens": ([item.tokens_per_success if item else None for item in quality], _thousands),
+        "USD": ([item.usd_per_success if item else None for item in quality], fmt.dollars),
+        "seconds": ([item.seconds_per_success if item else None for item in quality], fmt.significant),
+    }
+    columns = {"arm": [row.arm for row in rows]}
+    columns |= {name: fmt.intervals(items, show) for name, (items, show) in parts.items()}
+    columns["frontier"] = [_frontier(row) for row in rows]
+    return _table(columns)
+
+
+def _frontier(row: ArmRow) -> str:
+    place = row.quality.frontier if row.quality else None
+    if place is None or place.on is None or place.among < 2:  # noqa: PLR2004 - alone it is no frontier
+        return fmt.NONE
+    sure = fmt.amount(place.probability, lambda value: f" ({fmt.percent(value)}%)")
+    return ("on it" if place.on else "behind") + ("" if sure == fmt.NONE else sure)
+
+
+def _rate(row: ArmRow) -> Interval | None:
+    return row.quality.rate.interval if row.quality and row.quality.rate else None
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def _hundredths(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _thousands(value: float) -> str:
+    return fmt.amount(value, fmt.thousands)
+
+
+def _table(columns: dict[str, list[str]]) -> str:
+    return table(list(columns), list(zip(*columns.values(), strict=True)))
