@@ -33,7 +33,7 @@ from tiltyard_specs.record import RunRecord
 LOCAL_NODES = 2
 """Of `--cluster local`."""
 _LOCAL = re.compile(r"local(?::([1-9][0-9]?))?")
-_REMOTE = re.compile(r"[\w.-]+:[0-9]{1,5}")
+_REMOTE = re.compile(r"(?!local:)[\w.-]+:[0-9]{1,5}")
 
 
 @dataclass(frozen=True, slots=True)

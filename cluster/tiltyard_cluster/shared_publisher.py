@@ -29,6 +29,7 @@ class SharedPublisher(Publisher):
 
     def claim(self, run: PlannedRun, attempt: int, node: str) -> bool:
         """Take the number of an attempt; False where it was taken before."""
+        self.open()
         key = f"{attempt_key(run_key(run), attempt)}/{CLAIM}"
         text = json.dumps({"run_id": run.run_id, "attempt": attempt, "node": node})
         return self.store.put_if_absent(key, text.encode())
@@ -48,6 +49,7 @@ class SharedPublisher(Publisher):
             raise DataError(f"{run_key(run)}/{RECORD} exists already: another attempt has settled this run")
 
     def _decide(self, run: PlannedRun, record: RunRecord, folder: Path | None) -> bool:
+        self.open()
         if folder is not None:
             self.earlier(run, record, folder)
         key, text = f"{run_key(run)}/{RECORD}", record.to_json().encode()
@@ -63,6 +65,7 @@ class SharedPublisher(Publisher):
 
     def lost(self, run: PlannedRun, record: RunRecord) -> bool:
         """Put an attempt on record that nobody may be left to tell of; False where it has one."""
+        self.open()
         own = attempt_key(run_key(run), record.attempt)
         key = f"{own}/{ATTEMPT}"
         if not self.store.put_if_absent(key, record.to_json().encode()):
