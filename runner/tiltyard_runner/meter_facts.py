@@ -11,6 +11,8 @@ _TOO_MANY = 429
 _SERVER_ERROR = 500
 _NO_ACCESS = frozenset({401, 402, 403, 404, 408})
 """Statuses that speak of the key, the account or the model's name, not of what the agent sent."""
+_NO_SERVICE = frozenset({401, 402, 408, _TOO_MANY})
+"""Statuses that no request of an agent can provoke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,16 @@ class MeterFacts:
             last_cut=last is not None and last.outcome == "cut",
             stopped_by=meter.stopped_by,
         )
+
+    @property
+    def never_served(self) -> str | None:
+        """How the provider failed where it served no call at all, and no agent can bring that about."""
+        status = self.last_status
+        if self.succeeded or status is None:
+            return None
+        if status in _NO_SERVICE or status >= _SERVER_ERROR:
+            return f"the provider answered {status} to every call"
+        return None
 
     @property
     def provider_failure(self) -> str | None:

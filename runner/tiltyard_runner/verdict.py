@@ -39,7 +39,7 @@ def decide(facts: Facts) -> tuple[Outcome, str | None]:
     The order matters: what makes a run void comes before what the agent did, and what ended the agent
     comes before what its work is worth.
     """
-    for rule in (_void, _ended_by_force, _not_compared, _graded):
+    for rule in (_void, _unserved, _ended_by_force, _not_compared, _graded):
         decided = rule(facts)
         if decided is not None:
             return decided
@@ -55,10 +55,17 @@ def _void(facts: Facts) -> tuple[Outcome, str] | None:
         return Outcome.CANCELLED, BUDGET_SPENT
     if facts.meter.stopped_by == "unpriced":
         return Outcome.CANCELLED, "a limit in USD cannot be kept: the model has no row in prices"
+    return None
+
+
+def _unserved(facts: Facts) -> tuple[Outcome, str] | None:
     error, failure = facts.result.error, facts.meter.provider_failure
     # Both must say so: an agent can print an error, and a call that failed may not have mattered.
     if failure is not None and error is not None and error.kind not in {"no_answer", "limit"}:
         return Outcome.INFRA, f"{failure}: {error.message}"
+    # A run whose model never spoke says nothing of its arm, whatever a command of the user's own made of it.
+    if facts.meter.never_served is not None:
+        return Outcome.INFRA, facts.meter.never_served
     return None
 
 

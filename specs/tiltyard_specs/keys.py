@@ -29,7 +29,8 @@ def named_variables(data: object) -> set[str]:
 
 def key_names(spec: TrialSpec, agent: AgentVariant) -> dict[Provider, str]:
     """The environment variable by provider, for an agent as it runs in an arm; empty when it needs no key."""
-    if not agent.metered or agent.auth == "passthrough":
+    calls = agent.metered or bool(agent.model or agent.keys_from)
+    if not calls or agent.auth == "passthrough":
         return {}
     upstreams: dict[Provider, str] = {**spec.gateway.upstreams, **agent.upstreams}
     named: dict[Provider, str] = {**spec.gateway.keys_from, **agent.keys_from}

@@ -54,6 +54,12 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
         Outcome.INFRA,
         "the provider answered 529 to the last call: said why",
     ),
+    # A command of the user's own that takes no notice: no error, an answer even.
+    (
+        {"meter": MeterFacts(answered=3, last_status=401)},
+        Outcome.INFRA,
+        "the provider answered 401 to every call",
+    ),
     # What ended the agent.
     (_end(disk_bytes=99), Outcome.LIMIT, "disk limit: the run had written 99 bytes"),
     (
@@ -169,6 +175,19 @@ def test_enough_pairs_were_tried() -> None:
 def test_the_providers_fault_is_not_the_agents(status: int | None, outcome: Outcome) -> None:
     meter = MeterFacts(answered=1, last_status=status)
     assert decide(replace(GOOD, result=_error("api_error", status), meter=meter))[0] is outcome
+
+
+@pytest.mark.parametrize(
+    "meter",
+    [
+        MeterFacts(answered=3, succeeded=1, last_status=503),
+        MeterFacts(answered=3, last_status=404),
+        MeterFacts(answered=3, last_status=400),
+    ],
+)
+def test_what_an_agent_can_bring_about_excuses_nothing(meter: MeterFacts) -> None:
+    """A model that does not exist, a malformed request; nor does one failure after an answer."""
+    assert decide(replace(GOOD, meter=meter))[0] is Outcome.PASSED
 
 
 def test_a_change_task_without_an_answer_is_judged_by_verify() -> None:

@@ -181,6 +181,23 @@ def test_keys_that_are_set_or_not_needed_are_not_missed(three_agents: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("more", "missed"),
+    [("", []), (", model: m", ["CLAUDE_KEY"]), (", keys_from: {openai: MINE}", ["CLAUDE_KEY", "MINE"])],
+)
+def test_a_command_that_names_a_model_or_a_key_needs_it(
+    write: Callable[..., Path], more: str, missed: list[str]
+) -> None:
+    """Without the key each of its calls would be refused, and each answer wrong."""
+    agent = f"{{name: own, kind: text, command: 'ask {{prompt}}'{more}}}"
+    gateway = "gateway: {keys_from: {anthropic: CLAUDE_KEY}}"
+    path = write(("{name: claude, model: sonnet}", agent), ("name: small", f"name: small\n{gateway}"))
+
+    said = [str(problem) for problem in missing_keys(load_trial(path), {})]
+    assert len(said) == len(missed)
+    assert all(any(name in sentence for sentence in said) for name in missed)
+
+
+@pytest.mark.parametrize(
     "agent",
     [
         "{name: claude, model: m, auth: passthrough}",
