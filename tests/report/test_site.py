@@ -226,3 +226,14 @@ def test_odd_lines_of_calls_do_no_harm(line: str) -> None:
 
     assert len(found.calls) + found.damaged == 1
     assert all(call.usd is None and call.input is None for call in found.calls)
+
+
+def test_an_overview_of_thousands_of_questions_stays_readable(make: ModuleType) -> None:
+    """It lists the first ones and says where the others are; each has its page all the same."""
+    runs = [make.record(f"q{place:04}", arm, "g", 1) for place in range(600) for arm in ("plain", "docs")]
+    site = site_of(runs)
+    page = site.page("arm/docs.html") or ""
+
+    assert page.count('<th scope="row">') == 500
+    assert "100 more questions are in the" in page
+    assert site.page("question/q0599.html")

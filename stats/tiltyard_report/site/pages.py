@@ -17,6 +17,8 @@ from tiltyard_specs.slug import slug
 
 LISTED = 1_000
 """Runs that a question's page lists."""
+_MATRIX = 500
+"""Questions that a table of questions and arms has."""
 _MOST_RUNS = 200_000
 """Runs that the list of all runs can hold in one page."""
 
@@ -176,7 +178,7 @@ class Site:
             if row.question in self._by_question
             and (capability is None or self._by_question[row.question][0].capability == capability)
         ]
-        return Matrix(series, rows)
+        return Matrix(series, rows[:_MATRIX], max(0, len(rows) - _MATRIX))
 
     def _all_runs(self) -> str:
         return self._render(
@@ -226,10 +228,12 @@ class Matrix:
         self,
         series: Sequence[tuple[str, ArmRow]],
         rows: Sequence[tuple[QuestionRow, Entry, Sequence[QuestionCell | None]]],
+        left_out: int,
     ) -> None:
         """Keep what a template lays out."""
         self.series = series
         self.rows = rows
+        self.left_out = left_out
 
 
 def _cells(row: QuestionRow, series: Sequence[tuple[str, ArmRow]]) -> list[QuestionCell | None]:
