@@ -23,6 +23,7 @@ from tiltyard_cli.commands.parse import parse
 from tiltyard_cli.commands.plan import plan
 from tiltyard_cli.commands.push import pull, push
 from tiltyard_cli.commands.report import report
+from tiltyard_cli.commands.rescore import rescore
 from tiltyard_cli.commands.run import run
 from tiltyard_cli.commands.status import status
 from tiltyard_cli.commands.view import view
@@ -54,6 +55,7 @@ app.command()(plan)
 app.command()(merge)
 app.command()(status)
 app.command()(report)
+app.command()(rescore)
 app.command()(view)
 app.command()(fidelity)
 app.command()(push)

@@ -33,9 +33,9 @@ def refuse_doubles(runs: Iterable[Run]) -> None:
     Raises:
         DataError: A run stands there twice.
     """
-    seen: dict[tuple[str, str, str, int], int] = {}
+    seen: dict[tuple[str, str, str, int, int], int] = {}
     for index, run in enumerate(runs):
-        first = seen.setdefault((run.question, run.arm, run.agent, run.rep), index)
+        first = seen.setdefault((run.question, run.arm, run.agent, run.rep, run.source), index)
         if first != index:
             double = f"question {run.question}, arm {run.arm}, agent {run.agent}, rep {run.rep}"
             raise DataError(
