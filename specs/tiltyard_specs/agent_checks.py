@@ -10,6 +10,7 @@ from tiltyard_specs.problems import KeyPath
 from tiltyard_specs.variants import AgentVariant, expand
 
 _NO_ARM = Arm(name="(none)")
+_CALL_NOTHING = frozenset({"oracle", "nop"})
 
 
 def check_agents(draft: Draft) -> None:
@@ -85,7 +86,7 @@ def _check_prices(
     draft: Draft, numbered_agent: tuple[int, Agent], variant: AgentVariant, numbered_arm: tuple[int, Arm]
 ) -> None:
     running = variant.under(numbered_arm[1])
-    if not running.metered:
+    if running.kind in _CALL_NOTHING:
         return
     rows = draft.source.data.get("prices")
     priced = rows if isinstance(rows, dict) else {}
@@ -93,7 +94,8 @@ def _check_prices(
         if model not in priced:
             hint = f'add prices for "{model}", or give the budget in tokens'
             draft.report(path, f'the model "{model}" has no price, so a limit in usd cannot cover it', hint)
-    if running.model is None and not running.rewrite:
+    # A command of kind text may call none.
+    if running.metered and running.model is None and not running.rewrite:
         draft.report(
             ("agents", numbered_agent[0]),
             f'no model is named for "{variant.name}", so a limit in usd cannot cover it',

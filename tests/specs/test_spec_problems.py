@@ -75,6 +75,17 @@ def test_the_price_of_a_rewritten_model_is_needed_and_not_that_of_the_role(sente
     ]
 
 
+def test_a_command_that_names_a_model_needs_its_price(sentences: Sentences) -> None:
+    """Whatever calls it: the meter would refuse each call."""
+    found = sentences(
+        ("name: small", "name: small\nbudget: {usd: 3}"),
+        ("{name: claude, model: sonnet}", "{name: own, kind: text, model: gpt-zzz, command: 'ask {prompt}'}"),
+    )
+
+    assert len(found) == 1
+    assert 'agents[0].model: the model "gpt-zzz" has no price, so a limit in usd cannot cover it' in found[0]
+
+
 def test_agents_that_call_no_model_need_no_price(write: Callable[..., Path]) -> None:
     agents = "{name: echo, kind: text, command: 'echo {prompt}'}"
 
