@@ -87,11 +87,15 @@ def seconds(work: Callable[[], object]) -> float:
 
 def closed_forms(arm: Array, base: Array) -> None:
     """Times of what needs no resampling."""
-    passes = np.random.default_rng(2).binomial(4, 0.7, (2, len(arm)))
+    rng = np.random.default_rng(2)
     runs = np.full(len(arm), 4)
+    passes = rng.binomial(4, 0.7, (2, len(arm)))
+    uneven = rng.integers(2, 6, len(arm)), rng.integers(3, 6, len(arm))
+    fewer, more = (rng.binomial(each_runs, 0.7) for each_runs in uneven)
     jobs: dict[str, Callable[[], object]] = {
         "log-t": lambda: tiltyard_stats.cost_ratios(arm, base),
         "stratified-test": lambda: tiltyard_stats.stratified_test(passes[0], runs, passes[1], runs),
+        "stratified-test-uneven": lambda: tiltyard_stats.stratified_test(fewer, uneven[0], more, uneven[1]),
     }
     for job, work in jobs.items():
         work()

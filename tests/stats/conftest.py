@@ -1,6 +1,8 @@
-"""Property tests without a deadline: on a busy machine a single example can take a second."""
+"""Property tests that no clock decides: on a busy machine one example, or drawing it, can take a second."""
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("unhurried", deadline=None)
+settings.register_profile(
+    "unhurried", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("unhurried")

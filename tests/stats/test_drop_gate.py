@@ -9,7 +9,10 @@ from scipy.stats import binom
 import tiltyard_stats as stats
 
 
-@pytest.mark.parametrize(("sizes", "rate"), [((12, 12), 0.5), ((16, 32), 0.91), ((40, 80), 0.96)])
+@pytest.mark.parametrize(
+    ("sizes", "rate"),
+    [((12, 12), 0.5), ((16, 32), 0.91), pytest.param((40, 80), 0.96, marks=pytest.mark.slow)],
+)
 def test_the_p_value_keeps_the_drop_gate_honest(sizes: tuple[int, int], rate: float) -> None:
     """Where the interval alone fails 6 to 8% of unchanged candidates, both together fail at most 5.5%."""
     alone = both = 0.0
