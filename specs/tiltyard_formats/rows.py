@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, StrictBool, ValidationError
 
 from tiltyard_specs.base import Model
 from tiltyard_specs.errors import DataError
@@ -18,8 +18,8 @@ from tiltyard_specs.visible import visible
 ROW_VERSION = 1
 AGENT = "agent"
 """What a report calls the agent of rows: they name arms only."""
-_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_Count = Annotated[int, Field(ge=0)]
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+_Count = Annotated[int, Field(ge=0, strict=True)]
 
 
 class Row(Model):
@@ -29,9 +29,9 @@ class Row(Model):
     model_config = ConfigDict(extra="ignore")
 
     arm: Annotated[str, Field(min_length=1)]
-    run: Annotated[int, Field(ge=1)]
+    run: Annotated[int, Field(ge=1, strict=True)]
     case: Annotated[str, Field(min_length=1)]
-    passed: bool | None = None
+    passed: StrictBool | None = None
     """None for a row that holds rule checks alone."""
     infra_error: str | None = None
     no_answer: str | None = None
@@ -42,7 +42,7 @@ class Row(Model):
     tool_calls: _Count | None = None
     latency_s: _Amount | None = None
     tags: tuple[str, ...] = ()
-    checks: dict[str, bool] = Field(default_factory=dict)
+    checks: dict[str, StrictBool] = Field(default_factory=dict)
     schema_version: int = ROW_VERSION
 
 

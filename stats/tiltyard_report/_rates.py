@@ -24,12 +24,15 @@ from tiltyard_stats import (
     stratified_test,
     two_proportion_z,
 )
+from tiltyard_stats.fixed_cases import FixedMethod
 from tiltyard_stats.runs import MeanDifference
 from tiltyard_stats.shock import ShockTest
 
 _RATE_BOUNDS = (0.0, 1.0)
 _DIFFERENCE_BOUNDS = (-1.0, 1.0)
 _INCOMPLETE = "incomplete-runs"
+_TWO = 2
+"""Runs of a question from which they show a variance."""
 _SHOCKED = frozenset({"over-runs", "rerun"})
 Clusters = Mapping[str, str]
 """The group of each question."""
@@ -93,7 +96,7 @@ def _one(passes: Grid, options: Options, clusters: Clusters) -> _Found:
 
 def _curated(passes: Grid, options: Options) -> _Found:
     """By the rule of complete repetitions; where some are not complete, fixed cases of uneven counts."""
-    level, method = options.confidence, options.methods.rate
+    level, method = options.confidence, _method(options, passes)
     found = curated(passes.complete, confidence=level) if len(passes.complete) else None
     shocked = found is not None and found.rule in _SHOCKED
     if found and method == "auto" and (shocked or passes.whole):
@@ -120,7 +123,7 @@ def difference(ours: Grid, theirs: Grid, options: Options, clusters: Clusters) -
 
 
 def _fixed(ours: Grid, theirs: Grid, options: Options) -> tuple[Interval, str]:
-    level, method = options.confidence, options.methods.rate
+    level, method = options.confidence, _method(options, ours, theirs)
     found = None
     if len(ours.complete) and len(theirs.complete):
         found = curated_diff(ours.complete, theirs.complete, confidence=level)
@@ -131,6 +134,13 @@ def _fixed(ours: Grid, theirs: Grid, options: Options) -> tuple[Interval, str]:
     interval = fixed_cases_diff(*counts, confidence=level, method=method)
     rule = "rerun" if found and found.rule == "rerun" else "fixed-cases"
     return (interval if whole else interval.with_warnings(_INCOMPLETE)), rule
+
+
+def _method(options: Options, *grids: Grid) -> FixedMethod:
+    """What was asked for; a single run shows no variance, and then the sources have Wilson's interval too."""
+    method = options.methods.rate
+    single = any((each.runs < _TWO).any() for each in grids)
+    return "auto" if single and method in {"source", "wilson-neff"} else method
 
 
 def _tested(ours: Grid, theirs: Grid, found: tuple[Interval, str], options: Options) -> Tested:
