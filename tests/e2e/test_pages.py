@@ -52,6 +52,7 @@ class Visit:
 
     def __init__(self, browser: Browser, **options: Any) -> None:
         self.page: Page = browser.new_page(**options)
+        self.page.set_default_timeout(120_000)
         self.said: list[str] = []
         self.asked: list[str] = []
         self.page.on("console", lambda message: self.said.append(message.text))
@@ -151,6 +152,7 @@ def test_filters_and_the_links_that_carry_them(pages: Path, visit: Callable[...,
     ]  # fmt: skip
 
     page.get_by_role("link", name="All runs").click()
+    page.wait_for_url("**/runs.html?*")
     assert page.locator("select[name=arm]").input_value() == "docs"
     assert page.locator("#runs-note").inner_text() == "24 of 24 runs shown, 144 in all"
     page.locator("select[name=outcome]").select_option("passed")
@@ -159,8 +161,10 @@ def test_filters_and_the_links_that_carry_them(pages: Path, visit: Callable[...,
     assert set(shown.locator("td:nth-child(5)").all_inner_texts()) == {"passed"}
 
     shown.first.get_by_role("link").click()
+    page.wait_for_url("**/run/**")
     assert "docs with" in page.locator("h1").inner_text()
     page.get_by_role("link", name="Other runs of this question").click()
+    page.wait_for_url("**/question/**")
     assert page.locator("select[name=outcome]").input_value() == "passed"
     runs = page.locator("table.counted tbody tr:visible")
     assert runs.count() > 0
