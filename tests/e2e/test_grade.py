@@ -56,7 +56,7 @@ def test_good_graders(grading: Any) -> None:
     done = _graded(grading, GOOD, TEXT, KEY, more=("--regrades", "2"), budget={"tokens": 1000})
 
     assert done.code == 0, done.out + done.err
-    assert done.out.splitlines()[1:] == [
+    assert done.out.splitlines()[2:] == [
         "good: the oracle passed 2 of 2, nop passed 0 of 2: good",
         "text: the oracle passed 2 of 2, nop passed 0 of 2: good",
         "key: neither verify nor a solution: nothing to try",
@@ -71,7 +71,7 @@ def test_bad_graders(grading: Any) -> None:
     done = _graded(grading, EMPTY, BROKEN, UNSOLVED, more=("--regrades", "1"))
 
     assert done.code == 1, done.out + done.err
-    empty, broken, _, closing = done.out.splitlines()[1:]
+    empty, broken, _, closing = done.out.splitlines()[2:]
     assert (
         empty == "empty: the oracle passed 1 of 1, nop passed 1 of 1: nop passed: the question proves nothing"
     )
@@ -87,7 +87,7 @@ def test_graders_in_doubt(grading: Any) -> None:
     done = _graded(grading, FLAKY, UNSOLVED)
 
     assert done.code == 2, done.out + done.err
-    flaky, unsolved, closing = done.out.splitlines()[1:]
+    flaky, unsolved, closing = done.out.splitlines()[2:]
     assert flaky == (
         "flaky: the oracle passed 2 of 3, nop passed 0 of 3: the grader disagrees with itself: 2 of 3"
     )

@@ -89,7 +89,8 @@ def test_results_lie_as_documented(finished: Any) -> None:
     """Other tools rely on these names."""
     found = {path.relative_to(finished.out).as_posix() for path in finished.out.rglob("*") if path.is_file()}
     always = {"run.json", "prompt.txt", "raw.out", "raw.err", "calls.jsonl"}
-    expected = {"trial.json", ".lock"}
+    expected = {"trial.json", ".lock", "manifest.json", "records.parquet"}
+    expected |= {"records.jsonl.zst", "attempts.jsonl.zst"}
     for question in ("where", "change"):
         for arm in ("plain", ARM):
             for agent in ("show", "nop"):
