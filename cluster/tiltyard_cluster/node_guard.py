@@ -62,6 +62,8 @@ class NodeGuard:
             # Whoever kills the worker's session must not kill the guard with it.
             start_new_session=True,
         )
+        # It has forked and gone when this returns: the guard itself is nobody's child.
+        self._process.wait()
         self._say(json.dumps(facts).encode() + b"\n")
         return self
 
@@ -72,7 +74,6 @@ class NodeGuard:
         if self._process is not None and self._process.stdin is not None:
             with suppress(BrokenPipeError):
                 self._process.stdin.close()
-            self._process.wait()
 
     def _say(self, line: bytes) -> None:
         if self._process is not None and self._process.stdin is not None:
@@ -83,6 +84,9 @@ class NodeGuard:
 
 def main() -> None:
     """Wait for the end of the worker, then sweep."""
+    if os.fork():
+        # A Ray worker that is told to end kills its children first: they could sweep nothing after it.
+        os._exit(0)
     facts = json.loads(sys.stdin.buffer.readline() or b"{}")
     if not facts or sys.stdin.buffer.readline() == _END:
         return
