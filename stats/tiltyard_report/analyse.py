@@ -113,7 +113,7 @@ def _no_collections() -> Iterator[None]:
 
 
 def _read(records: "Records", source: int) -> list[Run]:
-    if isinstance(records, Sequence):
+    if isinstance(records, Sequence) and not (records and hasattr(records[0], "schema")):
         return read_records(records, source)
     # Nothing of Arrow is imported to ask what it is.
     table: Any = records
