@@ -1,0 +1,186 @@
+"""`tiltyard report` with its options, on several results, row files and bad input; `tiltyard rescore`."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+SPEC = """\
+name: small
+defaults: {reps: 3}
+arms:
+  - name: plain
+  - name: docs
+agents:
+  - {name: probe, kind: text, command: "echo 4"}
+questions:
+  - {id: sum, prompt: "2+2?", expect: ["KEY"]}
+  - {id: made, prompt: "Make it.", verify: "true"}
+"""
+
+
+def record(question: str, arm: str, rep: int, outcome: str, answer: str, **changes: Any) -> dict[str, Any]:
+    run_id = f"{question}{arm}{rep}".ljust(32, "0")
+    return {
+        "schema_version": 1, "run_id": run_id, "trial": "small", "question": question, "arm": arm,
+        "agent": "probe",
+        "rep": rep, "attempt": 1, "outcome": outcome, "answer": answer, "seconds": 1.0 + rep,
+        "started_at": "2026-01-01T00:00:00Z", "node": "", "kind": "text",
+    } | changes  # fmt: skip
+
+
+def write(folder: Path, records: list[dict[str, Any]], name: str = "small") -> None:
+    """A results folder."""
+    for each in records:
+        path = folder / f"runs/{each['question']}/{each['arm']}/probe/{each['rep']}/run.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(each))
+    receipt = {
+        "schema_version": 1, "trial": name, "plan_id": "p", "seed": 1,
+        "spec": {"defaults": {"baseline": "plain"}},
+        "order": [each["run_id"] for each in records], "runs_expected": len(records),
+    }  # fmt: skip
+    (folder / "trial.json").write_text(json.dumps(receipt))
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two arms, three repetitions, answers 4 and 5, and a question that a command decides."""
+    verify = {"command": "true", "exit_code": 0, "passed": True, "seconds": 0.1}
+    write(
+        tmp_path / "results",
+        [
+            *(record("sum", "plain", rep, "failed", "5") for rep in (1, 2, 3)),
+            *(record("sum", "docs", rep, "passed", "4") for rep in (1, 2, 3)),
+            record("made", "plain", 1, "passed", "x", verify=verify),
+        ],
+    )
+    return tmp_path / "results"
+
+
+def test_formats(tiltyard: Command, results: Path) -> None:
+    """Markdown when piped; the others when asked for, also by the name of a file."""
+    assert tiltyard("report", "results").out.startswith("# small\n\n**")
+    assert tiltyard("report", "results", "--format", "text").out.startswith("small\n=====\n")
+    rows = list(csv.DictReader(io.StringIO(tiltyard("report", "results", "--format", "csv").out)))
+    assert [row["arm"] for row in rows] == ["plain", "docs"]
+    cases = list(csv.DictReader(io.StringIO(tiltyard("report", "results", "--format", "cases").out)))
+    assert [(row["question"], row["arm"]) for row in cases] == [
+        ("made", "plain"), ("sum", "plain"), ("sum", "docs"),
+    ]  # fmt: skip
+    assert tiltyard("report", "results", "--out", "r.json").out == ""
+    assert json.loads((results.parent / "r.json").read_text())["schema_version"] == 1
+
+
+def test_the_summary_of_a_job_gets_the_markdown(tiltyard: Command, results: Path) -> None:
+    """Added at its end, whatever is printed."""
+    summary = results.parent / "summary.md"
+    summary.write_text("before\n")
+    tiltyard("report", "results", "--json", GITHUB_STEP_SUMMARY=str(summary))
+
+    assert summary.read_text().startswith("before\n# small\n")
+
+
+def test_several_results_are_several_runs(tiltyard: Command, results: Path) -> None:
+    """And one of another trial, or one that is none, is named and left out: 65, the rest is printed."""
+    again = results.parent / "again"
+    write(again, [record("sum", arm, 1, "passed", "4") for arm in ("plain", "docs")])
+    write(results.parent / "other", [record("sum", "plain", 1, "passed", "4")], name="other")
+    good = tiltyard("report", "results", "again", "--json")
+    data = json.loads(good.out)
+    bad = tiltyard("report", "results", "other", "nowhere")
+
+    assert (good.code, good.err) == (0, "")
+    assert (data["sources"], data["runs"], data["state"]) == (2, 9, "complete")
+    assert bad.code == 65
+    assert "other is of trial 'other' and not of 'small', so it is left out" in bad.err
+    assert "nowhere" in bad.err
+    assert bad.out.startswith("# small")
+
+
+def test_row_files_are_read(tiltyard: Command, tmp_path: Path) -> None:
+    """Passes alone: the first sentence speaks of them."""
+    rows = [
+        {"arm": arm, "run": run, "case": case, "passed": passed}
+        for arm, passed in (("old", True), ("new", False))
+        for run in (1, 2, 3, 4)
+        for case in "ab"
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = tiltyard("report", "rows.jsonl", "--baseline", "old")
+
+    assert done.code == 0
+    assert "**new passes 100.0 points less often than old with agent (95%" in done.out
+    assert tiltyard("report", "missing.jsonl").err == "tiltyard: missing.jsonl does not exist\n"
+    (tmp_path / "rows.jsonl").write_text('{"arm": "a"}\n')
+    assert tiltyard("report", "rows.jsonl").err == "tiltyard: rows.jsonl:1: run is missing\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        (["--method", "magic"], 64, "method is 'magic'"),
+        (["--pass-k", "x"], 64, "--pass-k is 'x'"),
+        (["--confidence", "2"], 64, "confidence is 2.0"),
+        (["--design", "clustered"], 65, "needs questions of two groups at least"),
+        (["--question", "sums"], 65, "Did you mean 'sum'?"),
+        (["--baseline", "none"], 65, "No record has arm 'none'"),
+    ],
+)
+def test_a_wrong_choice_is_one_sentence(
+    tiltyard: Command, results: Path, options: list[str], code: int, sentence: str
+) -> None:
+    done = tiltyard("report", results.name, *options)
+
+    assert done.code == code
+    assert sentence in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_choices_reach_the_report(tiltyard: Command, results: Path) -> None:
+    options = ["--design", "sampled", "--method", "source", "--pass-k", "2", "--minimum-trials", "3"]
+    data = json.loads(
+        tiltyard("report", results.name, *options, "--regression-threshold", "0.5", "--json").out
+    )
+
+    assert (data["design"], data["method"], data["pass_k"]) == ("sampled", "source", [2])
+    assert (data["minimum_trials"], data["regression_threshold"]) == (3, 0.5)
+
+
+def test_rescore_shows_what_edited_keys_change(tiltyard: Command, results: Path) -> None:
+    """Originals are kept; a verify command's verdict is not touched; the report by the new keys on demand."""
+    (results.parent / "trial.yaml").write_text(SPEC.replace("KEY", "5"))
+    before = {path: path.read_bytes() for path in results.rglob("*.json")}
+    done = tiltyard("rescore", "trial.yaml", "results")
+
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "6 answers were scored again, 6 runs end otherwise; no file was changed.",
+        "1 runs stay as they are: a verify command decided.",
+        "  sum, docs, probe, rep 1: passed -> failed (the answer lacks: 5)",
+        "  sum, docs, probe, rep 2: passed -> failed (the answer lacks: 5)",
+        "  sum, docs, probe, rep 3: passed -> failed (the answer lacks: 5)",
+        "  sum, plain, probe, rep 1: failed -> passed",
+        "  sum, plain, probe, rep 2: failed -> passed",
+        "  sum, plain, probe, rep 3: failed -> passed",
+        "plain: 1 of 4 passed before, 4 now",
+        "docs: 3 of 3 passed before, 0 now",
+    ]
+    assert {path: path.read_bytes() for path in results.rglob("*.json")} == before
+    assert "| docs  |    3 | 0/3" in tiltyard("rescore", "trial.yaml", "results", "--report").out
+
+
+def test_rescore_refuses_the_spec_of_another_trial(tiltyard: Command, results: Path) -> None:
+    (results.parent / "trial.yaml").write_text(SPEC.replace("small", "large"))
+    done = tiltyard("rescore", "trial.yaml", "results")
+
+    assert done.code == 65
+    assert done.err == (
+        "tiltyard: trial.yaml is the spec of trial 'large', and results holds 'small': "
+        "give the spec that the results came from\n"
+    )
