@@ -31,8 +31,8 @@ def view(
         waiting(f"reading {results}")
         site = LiveSite(partial(load_site, results, store, s3_endpoint), partial(signature, store))
     with open_server(site, port) as server:
-        typer.echo(f"http://127.0.0.1:{server.server_address[1]}/  (Ctrl-C ends it)")
         try:
+            typer.echo(f"http://127.0.0.1:{server.server_address[1]}/  (Ctrl-C ends it)")
             server.serve_forever()
         except KeyboardInterrupt:
             typer.echo("")
