@@ -15,7 +15,7 @@ from tiltyard_cluster.plan import PlannedRun, calls_model
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.reading import read_result
 from tiltyard_cluster.store import Store
-from tiltyard_specs import AgentVariant, Trial
+from tiltyard_specs import AgentVariant, PriceRow, Trial
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.prices import PRICES, price_version
 from tiltyard_specs.rewrite import rewrite_model
@@ -39,7 +39,7 @@ def make_estimate(trial: Trial, left: Sequence[PlannedRun], basis: Basis, now: S
     unknown_usd = sum(part.runs for part in parts if part.counts and part.usd is None)
     budget = trial.spec.budget
     expected, unknown = (tokens, unknown_tokens) if budget and budget.tokens else (usd, unknown_usd)
-    stands = standing(budget, now.spent, expected, unknown_runs=unknown)
+    stands = standing(budget, now.spent, expected, unknown_runs=unknown, rows=maker.rows(left))
     return Estimate(
         schema_version=SCHEMA_VERSION,
         runs=len(left),
@@ -127,9 +127,15 @@ class _Maker:
         )
         return self._explained(self._projected(part), agent)
 
+    def rows(self, runs: Sequence[PlannedRun]) -> list[PriceRow]:
+        """The prices of the models that some runs may call, as far as they are known."""
+        pairs = {(run.agent, run.arm) for run in runs}
+        agents = [self._trial.agent(agent).under(self._trial.arm(arm)) for agent, arm in sorted(pairs)]
+        models = {model for agent in agents if calls_model(agent) for model in _models(agent)}
+        return [row for model, row in self._trial.spec.prices.items() if model in models]
+
     def _priced(self, agent: AgentVariant) -> bool:
-        models = [agent.model and rewrite_model(agent.model, agent.rewrite), *agent.rewrite.values()]
-        return all(model in self._trial.spec.prices for model in models)
+        return all(model in self._trial.spec.prices for model in _models(agent))
 
     def _projected(self, part: Part) -> Part:
         if self._price is None or part.usd is not None or part.tokens is None:
@@ -166,6 +172,10 @@ class _Maker:
             yield f"{self._basis.left_out} earlier runs are left out: their usage is not fully known"
         if other := sum(run.other_prices for run in self.used.values()):
             yield f"the cost of {other} earlier runs is at the prices of their time: they have no row today"
+
+
+def _models(agent: AgentVariant) -> list[str | None]:
+    return [agent.model and rewrite_model(agent.model, agent.rewrite), *agent.rewrite.values()]
 
 
 def _sums(

@@ -1,10 +1,11 @@
 """What the limits of a run and the budget of a trial allow at most, and whether the budget suffices."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from tiltyard_cluster.budget import Spent
+from tiltyard_gateway.worst_case import MAX_OUTPUT
 from tiltyard_specs import Budget, PriceRow, TrialSpec
 
 _MILLION = 1_000_000
@@ -31,6 +32,14 @@ class Standing:
     budget: float | None = None
     left: float | None = None
     """Of the budget."""
+    call: float | None = None
+    """What is set aside at most for the output of one call without a cap of its own, in the budget's unit;
+    None where no model in question has a price."""
+
+    @property
+    def tight(self) -> bool:
+        """Whether a single call may be refused, whatever is expected."""
+        return self.call is not None and self.left is not None and self.call > self.left
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +101,12 @@ def _dearest(rows: Iterable[PriceRow]) -> float | None:
 
 
 def standing(
-    budget: Budget | None, spent: Spent, expected: Expected | None, *, unknown_runs: int
+    budget: Budget | None,
+    spent: Spent,
+    expected: Expected | None,
+    *,
+    unknown_runs: int,
+    rows: Sequence[PriceRow] = (),
 ) -> Standing:
     """Whether the rest of a budget suffices for what is expected.
 
@@ -101,15 +115,17 @@ def standing(
         spent: What the trial has spent.
         expected: In the budget's unit, of the runs that are known.
         unknown_runs: How many more runs there are.
+        rows: Prices of the models that are to be called.
     """
     if budget is None:
         return Standing("no budget")
     in_usd = budget.usd is not None
     whole = float((budget.usd if in_usd else budget.tokens) or 0)
     left = max(0.0, whole - (spent.charged_usd if in_usd else spent.charged_tokens))
-    return Standing(
-        _verdict(left, expected, unknown_runs=unknown_runs), "usd" if in_usd else "tokens", whole, left
-    )
+    calls = [(row.max_output or MAX_OUTPUT) * (row.output / _MILLION if in_usd else 1) for row in rows]
+    found = Standing("unknown", "usd" if in_usd else "tokens", whole, left, max(calls, default=None))
+    verdict = _verdict(left, expected, unknown_runs=unknown_runs)
+    return replace(found, verdict="may not suffice" if found.tight and verdict == "suffices" else verdict)
 
 
 def _verdict(left: float, expected: Expected | None, *, unknown_runs: int) -> Verdict:

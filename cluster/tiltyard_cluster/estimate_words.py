@@ -32,6 +32,10 @@ def budget_words(estimate: Estimate) -> str:
     expected = estimate.usd if stands.unit == "usd" else estimate.tokens
     unit = "" if stands.unit == "usd" else " tokens"
     left = f"{show(stands.left)} of {show(stands.budget)}{unit} left"
+    if stands.tight and stands.call is not None:
+        left += (
+            f", and a call without a cap of its own may take {show(stands.call)}{unit} for its output alone"
+        )
     words = f"the budget {stands.verdict}"
     if stands.verdict == "unknown":
         return f"whether the budget suffices is not known: {left}"
@@ -98,7 +102,7 @@ def _expected(estimate: Estimate) -> Iterator[str]:
         would = "which would be " if estimate.scripted else ""
         atleast = "at least " if estimate.unknown_usd_runs else ""
         yield f"{would}{atleast}{range_text(estimate.usd, usd_text)}"
-    yield f"from {estimate.earlier_runs} earlier ones"
+    yield f"from {estimate.earlier_runs} earlier {'one' if estimate.earlier_runs == 1 else 'ones'}"
 
 
 def _unknown(estimate: Estimate) -> Iterator[str]:

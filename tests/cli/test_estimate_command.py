@@ -142,6 +142,19 @@ def test_how_it_stands_to_the_budget(
     assert f"Budget: {sentence}.\n" in tiltyard("run", "trial.yaml", "--estimate", "--from", "prior").out
 
 
+def test_a_budget_that_one_call_may_pass_is_told(tiltyard: Command, trial: Any, earlier: Any) -> None:
+    """What is expected would fit; the reserve of a call without a cap does not."""
+    trial(("usd: 1", "usd: 2"), ("max_output: 1000}", "max_output: 1100000}"))
+    earlier(rep=1, thousands=100)
+    earlier(rep=2, thousands=200)
+    out = tiltyard("run", "trial.yaml", "--estimate", "--from", "prior").out
+
+    assert (
+        "Budget: the budget may not suffice: $1.44 ($0.96 to $1.92) expected, $2.00 of $2.00 left, "
+        "and a call without a cap of its own may take $2.20 for its output alone.\n"
+    ) in out
+
+
 def test_the_budget_may_be_one_of_tokens(tiltyard: Command, trial: Any, earlier: Any) -> None:
     trial(("usd: 1", "tokens: 500000"))
     earlier()
