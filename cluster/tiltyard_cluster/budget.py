@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from tiltyard_cluster.sharding import from_file, part_of
-from tiltyard_runner.verdict import BUDGET_SPENT
+from tiltyard_runner.verdict import BUDGET_SPENT, UNPRICED
 from tiltyard_specs import Budget, Trial
 from tiltyard_specs.plan_file import PlanFile
 from tiltyard_specs.receipt import ShardName
@@ -51,7 +51,9 @@ class Spending:
 
     def __init__(self, budget: Budget | None) -> None:
         self._budget = budget
-        self._refused = False
+        self._refused: str | None = None
+        self.unpriced: str | None = None
+        """Why the first of the runs was cut short that called a model without a price; None without one."""
         self.total = Spent()
 
     def add(self, record: RunRecord) -> None:
@@ -61,10 +63,14 @@ class Spending:
     def end(self, record: RunRecord) -> None:
         """Count an attempt of this start. One that the meter cut short for the budget ends the trial."""
         self.add(record)
-        self._refused = self._refused or record.reason == BUDGET_SPENT
+        reason = record.reason or ""
+        if reason.startswith(BUDGET_SPENT):
+            self._refused = self._refused or reason
+        if reason.startswith(UNPRICED):
+            self.unpriced = self.unpriced or f"{reason}; add one"
 
     def exhausted(self) -> str | None:
-        """What is spent, in words, or None while there is something left."""
+        """That nothing more can be bought, in words, or None while there is something left."""
         budget, total = self._budget, self.total
         if budget is None:
             return None
@@ -79,9 +85,7 @@ class Spending:
                 total.charged_tokens >= limit,
                 f"{total.charged_tokens} tokens of the budget of {limit}",
             )
-        if over:
-            return spent
-        return f"{spent}, and what is left does not cover the next call" if self._refused else None
+        return f"the budget is spent: {spent}" if over else self._refused
 
 
 def budget_of_part(trial: Trial, plan: PlanFile | None, shard: ShardName | None) -> Trial:

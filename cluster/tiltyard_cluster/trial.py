@@ -228,19 +228,19 @@ class _Start:
             return self._budget_spent() is not None
 
     def _budget_spent(self) -> str | None:
-        spent = self._spending.exhausted()
-        return f"the budget is spent: {spent}" if spent else None
+        return self._spending.exhausted()
 
     def _result(self, plan: Plan, after: Progress) -> TrialResult:
         records = tuple(after.done[run.run_id] for run in plan.runs if run.run_id in after.done)
         interrupted = self._stopper.asked > 0 and bool(after.left)
         # Asked for anew: runs that were under way when the budget was spent have spent more.
         over = self._budget_spent() if after.left and not interrupted else None
+        unpriced = self._spending.unpriced if after.left else None
         return TrialResult(
             self._out,
             plan,
             records,
-            "stopped by the user" if interrupted else over,
+            "stopped by the user" if interrupted else over or unpriced,
             interrupted=interrupted,
             over_budget=over is not None,
             spent=self._spending.total,

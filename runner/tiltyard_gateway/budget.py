@@ -18,11 +18,21 @@ Whose = Literal["limit", "budget"]
 class OverBudgetError(Exception):
     """A call does not fit."""
 
-    def __init__(self, whose: Whose, resource: Resource) -> None:
+    def __init__(self, whose: Whose, resource: Resource, room: "Room | None" = None) -> None:
         super().__init__(f"{whose}: {resource}")
         self.whose = whose
         """limit: the run's own; budget: the trial's."""
         self.resource = resource
+        self.room = room
+        """None where it is not known here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What an account has left beside all that is in flight."""
+
+    left: Amount
+    cap: Cap
 
 
 class Account:
@@ -42,6 +52,12 @@ class Account:
     def lacks(self, amount: Amount) -> Resource | None:
         """Of which resource there is too little beside everything in flight."""
         return self.cap.passed_by(self.spent + self._weight(self.reserved) + self._weight(amount))
+
+    @property
+    def room(self) -> Room:
+        """What is left, for words."""
+        free = Amount(self.cap.pico or 0, self.cap.tokens or 0) - self.spent - self._weight(self.reserved)
+        return Room(Amount(max(0, free.pico), max(0, free.tokens)), self.cap)
 
     def _weight(self, amount: Amount) -> Amount:
         """Without reserves a call needs its cap not to be reached, whatever it may cost."""
@@ -164,4 +180,6 @@ class Budget:
     def _over(self, account: Account, resource: Resource) -> OverBudgetError:
         if account is self.trial:
             self.refused += 1
-        return OverBudgetError(account.whose, resource)
+        # The cap of a lease is not the trial's.
+        known = not (self._leased and account is self.trial)
+        return OverBudgetError(account.whose, resource, account.room if known else None)

@@ -59,9 +59,22 @@ class _StopError(Exception):
 
 def _sentence(over: OverBudgetError, worst: WorstCase) -> str:
     whose = "the trial's budget" if over.whose == "budget" else "the run's own limit"
-    most = {
-        "usd": f"{worst.amount.usd:.4f} USD",
-        "tokens": f"{worst.amount.tokens} tokens",
-        "turns": "one more turn",
-    }[over.resource]
-    return f"it may take up to {most}, for which {whose} has no room"
+    if over.resource == "turns":
+        return f"it may take up to one more turn, for which {whose} has no room"
+    room = over.room
+    if over.resource == "usd":
+        amounts = [worst.amount.usd] + ([room.left.usd, Amount(room.cap.pico or 0).usd] if room else [])
+        most, *rest = _dollars(amounts)
+    else:
+        counts = [worst.amount.tokens] + ([room.left.tokens, room.cap.tokens or 0] if room else [])
+        most, *rest = [f"{count} tokens" for count in counts]
+    if not rest:
+        return f"it may take up to {most}, for which {whose} has no room"
+    return f"it may take up to {most}, and {rest[0]} of {whose} of {rest[1]} is left"
+
+
+def _dollars(amounts: list[float]) -> list[str]:
+    """To the cent, or finer where cents would show two of them alike, or one as nothing."""
+    cents = [f"${amount:.2f}" for amount in amounts]
+    hidden = any(amount > 0 and float(text[1:]) == 0 for text, amount in zip(cents, amounts, strict=True))
+    return [f"${amount:.6f}" for amount in amounts] if hidden or cents[0] in cents[1:] else cents

@@ -8,11 +8,20 @@ from tiltyard_specs.calls import Call
 
 _NOT_SENT = frozenset({"free", "refused"})
 _TOO_MANY = 429
+_LONGEST_NAME = 100
 _SERVER_ERROR = 500
 _NO_ACCESS = frozenset({401, 402, 403, 404, 408})
 """Statuses that speak of the key, the account or the model's name, not of what the agent sent."""
 _NO_SERVICE = frozenset({401, 402, 408, _TOO_MANY})
 """Statuses that no request of an agent can provoke."""
+
+
+def _refusal(call: Call) -> str | None:
+    if call.reason == "unpriced":
+        return f"{(call.asked or call.role or 'the model')[:_LONGEST_NAME]} has no row in prices"
+    if call.reason == "budget" and call.message:
+        return call.message.partition(": ")[2]
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,8 @@ class MeterFacts:
     """Whether the provider broke that call's answer off."""
     stopped_by: StopReason | None = None
     """Which limit made the meter refuse further calls."""
+    refusal: str | None = None
+    """Why, in the meter's words, where money made it."""
 
     @classmethod
     def of(cls, meter: RunMeter) -> Self:
@@ -41,6 +52,7 @@ class MeterFacts:
             last_status=last.status if last else None,
             last_cut=last is not None and last.outcome == "cut",
             stopped_by=meter.stopped_by,
+            refusal=next(filter(None, map(_refusal, meter.calls)), None),
         )
 
     @property

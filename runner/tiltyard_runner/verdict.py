@@ -10,8 +10,10 @@ from tiltyard_runner.meter_facts import MeterFacts
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import Score, VerifyResult
 
-BUDGET_SPENT = "the trial's budget is spent: what is left of it does not cover the next call"
-"""Reason of an attempt that the meter cut short."""
+BUDGET_SPENT = "the trial's budget does not cover the next call"
+"""How the reason of an attempt begins that the meter cut short; the amounts follow."""
+UNPRICED = "a limit in USD cannot be kept"
+"""How the reason begins of an attempt that called a model without a price; the model follows."""
 _FILE_TOO_BIG = 128 + 25
 """Ended by SIGXFSZ."""
 
@@ -52,10 +54,14 @@ def _void(facts: Facts) -> tuple[Outcome, str] | None:
     if facts.end.broken:
         return Outcome.INFRA, facts.end.broken
     if facts.meter.stopped_by == "trial budget":
-        return Outcome.CANCELLED, BUDGET_SPENT
+        return Outcome.CANCELLED, _with(BUDGET_SPENT, facts.meter.refusal)
     if facts.meter.stopped_by == "unpriced":
-        return Outcome.CANCELLED, "a limit in USD cannot be kept: the model has no row in prices"
+        return Outcome.CANCELLED, _with(UNPRICED, facts.meter.refusal)
     return None
+
+
+def _with(sentence: str, more: str | None) -> str:
+    return f"{sentence}: {more}" if more else sentence
 
 
 def _unserved(facts: Facts) -> tuple[Outcome, str] | None:

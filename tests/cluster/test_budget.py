@@ -6,6 +6,7 @@ import pytest
 
 from tiltyard_cluster import PlannedRun
 from tiltyard_cluster.budget import Spending
+from tiltyard_runner.verdict import BUDGET_SPENT, UNPRICED
 from tiltyard_specs import Budget, Outcome, RunRecord
 
 MakeRecord = Callable[..., RunRecord]
@@ -25,7 +26,7 @@ def test_dollars(planned: PlannedRun, record: MakeRecord) -> None:
 
     assert spending.exhausted() is None
     spending.add(record(planned, usd=0.5))
-    assert spending.exhausted() == "$1.50 of the budget of $1.5"
+    assert spending.exhausted() == "the budget is spent: $1.50 of the budget of $1.5"
 
 
 def test_tokens(planned: PlannedRun, record: MakeRecord) -> None:
@@ -34,7 +35,23 @@ def test_tokens(planned: PlannedRun, record: MakeRecord) -> None:
 
     assert spending.exhausted() is None
     spending.add(record(planned, tokens=51))
-    assert spending.exhausted() == "151 tokens of the budget of 150"
+    assert spending.exhausted() == "the budget is spent: 151 tokens of the budget of 150"
+
+
+def test_a_call_that_does_not_fit_ends_it_with_its_amounts(planned: PlannedRun, record: MakeRecord) -> None:
+    spending = Spending(Budget(usd=1))
+    reason = f"{BUDGET_SPENT}: it may take up to $0.97, and $0.96 of the trial's budget of $1.00 is left"
+    spending.end(record(planned, usd=0.04, outcome=Outcome.CANCELLED).model_copy(update={"reason": reason}))
+
+    assert spending.exhausted() == reason
+
+
+def test_a_model_without_a_price_is_named(planned: PlannedRun, record: MakeRecord) -> None:
+    spending = Spending(Budget(usd=1))
+    reason = f"{UNPRICED}: gpt-zzz has no row in prices"
+    spending.end(record(planned, usd=None, outcome=Outcome.CANCELLED).model_copy(update={"reason": reason}))
+
+    assert (spending.exhausted(), spending.unpriced) == (None, f"{reason}; add one")
 
 
 def test_an_unknown_cost_is_counted_as_unknown(planned: PlannedRun, record: MakeRecord) -> None:

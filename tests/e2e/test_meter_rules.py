@@ -92,11 +92,13 @@ def test_the_budget_is_never_passed(ready: Any) -> None:
     done, calls = _run(ready, 5, "budget", budget={"usd": 1.5})
 
     assert done.code == 3
-    assert "the budget is spent" in done.out
+    assert "of the trial's budget of $1.50 is left. To go on" in done.out
     assert "raise `budget` in budget.yaml" in done.out
     attempt = _record(ready, "budget", "attempt.json")
     assert attempt["outcome"] == "cancelled"
-    assert attempt["reason"].startswith("the trial's budget is spent")
+    assert attempt["reason"].startswith(
+        "the trial's budget does not cover the next call: it may take up to $"
+    )
     spent = sum(call["cost_usd"] or 0 for call in calls)
     assert 0 < spent <= 1.5
     assert attempt["metered"]["charged_usd"] == pytest.approx(spent)

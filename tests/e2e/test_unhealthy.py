@@ -148,8 +148,7 @@ def test_nothing_begins_once_the_budget_is_spent(world: Any, call_model: str) ->
         assert done.code == 3
         assert "2 of 4 runs recorded in costly-results: 2 passed" in done.out
         assert (
-            "the budget is spent: 220 tokens of the budget of 1300, "
-            "and what is left does not cover the next call. "
+            "and 1080 tokens of the trial's budget of 1300 tokens is left. "
             "To go on: raise `budget` in costly.yaml, "
             "then tiltyard run costly.yaml --model-script script.yaml" in done.out
         )

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -79,6 +80,8 @@ def test_no_interleaving_of_workers_passes_the_budget(
     assert sum(meter.charged_usd or 0 for meter in meters) == pytest.approx(spent.usd)
     refused = [call for meter in meters for call in meter.calls if call.outcome == "refused"]
     assert {call.reason for call in refused} == {"budget"}
+    left = r"it may take up to \$0\.\d+, and \$0\.\d+ of the trial's budget of \$0\.20* is left$"
+    assert all(re.search(left, call.message or "") for call in refused)
     assert len(bill) + len(refused) == 120
     assert (spent.reserved_usd, spent.reserved_tokens) == (0, 0)
 

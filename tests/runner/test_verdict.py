@@ -10,7 +10,7 @@ from tiltyard_runner.agent_process import AgentEnd
 from tiltyard_runner.agents import AgentError, AgentResult
 from tiltyard_runner.grading.grade import Grade
 from tiltyard_runner.meter_facts import MeterFacts
-from tiltyard_runner.verdict import BUDGET_SPENT, Facts, decide
+from tiltyard_runner.verdict import BUDGET_SPENT, UNPRICED, Facts, decide
 from tiltyard_specs.calls import Call
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import Score, VerifyResult
@@ -48,6 +48,11 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
         {"meter": replace(GOOD.meter, stopped_by="trial budget")},
         Outcome.CANCELLED,
         BUDGET_SPENT,
+    ),
+    (
+        {"meter": replace(GOOD.meter, stopped_by="unpriced", refusal="m has no row in prices")},
+        Outcome.CANCELLED,
+        f"{UNPRICED}: m has no row in prices",
     ),
     (
         {"result": _error("api_error", 529), "meter": MeterFacts(answered=3, last_status=529)},
