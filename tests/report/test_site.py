@@ -115,6 +115,7 @@ def test_what_an_agent_writes_is_shown_and_never_obeyed(runs: list[dict[str, Any
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
 
 
+@pytest.mark.slow
 def test_hostile_names_keep_to_their_place(make: ModuleType) -> None:
     """A name is data in the list of all runs as well, and a safe path in the site."""
     names = {"question": "q</script><b>", "arm": "../../up", "agent": "a\u202e%2e%2e/x?y#z"}
