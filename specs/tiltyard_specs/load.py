@@ -14,6 +14,7 @@ from tiltyard_specs.key_checks import check_literals
 from tiltyard_specs.problems import Problem, SpecError
 from tiltyard_specs.questions import Question, Repo
 from tiltyard_specs.receipt import Selection
+from tiltyard_specs.size_checks import check_size
 from tiltyard_specs.solution_checks import check_solutions
 from tiltyard_specs.source import Source, read_source
 from tiltyard_specs.text_checks import check_text
@@ -22,7 +23,7 @@ from tiltyard_specs.variants import AgentVariant, expand
 
 _SEED_BITS = 31
 # The solutions come last: of a question with a problem they are not looked at.
-_CHECKS = (check_names, check_references, check_lists, check_agents, check_files, check_solutions)
+_CHECKS = (check_names, check_references, check_lists, check_agents, check_size, check_files, check_solutions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from tiltyard_specs.load import Trial
 from tiltyard_specs.nearest import did_you_mean
 from tiltyard_specs.problems import Problem, SpecError
 from tiltyard_specs.receipt import Selection
+from tiltyard_specs.size_checks import size_problem
 from tiltyard_specs.trial import TrialSpec
 from tiltyard_specs.variants import AgentVariant
 
@@ -33,11 +34,13 @@ def select(
         reps: Repetitions instead of the spec's.
 
     Raises:
-        UsageError: A name is not in the spec, or reps is below 1.
+        UsageError: A name is not in the spec, or reps is below 1 or makes too many runs.
         SpecError: The oracle is asked a question that has no solution.
     """
     if reps is not None and reps < 1:
         raise UsageError(f"reps must be at least 1, got {reps}")
+    if reps is not None and (problem := size_problem(trial.whole, reps)) is not None:
+        raise UsageError(f"{problem}; lower --reps")
     _known("question", questions, [question.id for question in trial.spec.questions])
     _known("arm", arms, [arm.name for arm in trial.spec.arms])
     _known("agent", agents, [name for agent in trial.agents for name in (agent.base, agent.name)])

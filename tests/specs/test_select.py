@@ -11,6 +11,11 @@ from tiltyard_specs import SpecError, Trial, UsageError, load_trial, select
 
 EXAMPLES = Path(__file__).parents[2] / "specs" / "examples"
 
+TOO_MANY = (
+    "2 x 2 x 6 x 1,000,000,000 (questions, arms, agents, reps) are 24,000,000,000 runs, and a trial has at most "
+    "10,000,000; lower --reps"
+)
+
 
 @pytest.fixture
 def trial() -> Trial:
@@ -62,6 +67,7 @@ def test_a_base_name_selects_all_of_its_variants(trial: Trial) -> None:
             ),
         ),
         ({"reps": 0}, "reps must be at least 1, got 0"),
+        ({"reps": 10**9}, TOO_MANY),
     ],
 )
 def test_a_selection_that_matches_nothing_names_what_there_is(

@@ -86,6 +86,13 @@ def test_a_command_that_names_a_model_needs_its_price(sentences: Sentences) -> N
     assert 'agents[0].model: the model "gpt-zzz" has no price, so a limit in usd cannot cover it' in found[0]
 
 
+def test_more_runs_than_a_plan_can_hold_are_refused(sentences: Sentences) -> None:
+    (found,) = sentences(("name: small", "name: small\ndefaults: {reps: 999999999}"))
+
+    assert "defaults.reps: " in found
+    assert "runs, and a trial has at most 10,000,000; lower reps, or make several trials of it" in found
+
+
 def test_agents_that_call_no_model_need_no_price(write: Callable[..., Path]) -> None:
     agents = "{name: echo, kind: text, command: 'echo {prompt}'}"
 
