@@ -28,6 +28,13 @@ class Purse:
         """A call is over and has used this much."""
         self._budget.settle(reservation, charge)
 
+    def passed(self, worst: WorstCase | None, charge: Amount) -> bool:
+        """Whether a call used more than was set aside for it, where something bounds the spend."""
+        bounded = any(each.cap.limits_spend for each in (self._account, self._budget.trial))
+        if worst is None or not bounded:
+            return False
+        return charge.pico > worst.amount.pico or charge.tokens > worst.amount.tokens
+
     async def _reserve(self, worst: WorstCase) -> Reservation:
         if self._last_word:
             raise _StopError(*self._last_word)

@@ -183,6 +183,7 @@ class Run:
             sent_bytes=pending.sent_bytes,
             received_bytes=pending.received_bytes,
             charged=paid.charged,
+            over_reserve=paid.charged == "usage" and self.purse.passed(pending.worst, paid.amount),
             charged_usd=paid.amount.usd if paid.charged and paid.row else None,
             charged_tokens=paid.amount.tokens if paid.charged else None,
         )

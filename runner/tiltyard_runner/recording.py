@@ -209,8 +209,11 @@ def _warnings(ran: Ran | None) -> tuple[str, ...]:
         warnings.append("the kernel ended a child process at the memory limit")
     if any(call.imputed for call in ran.meter.calls):
         warnings.append("the agent's own login paid: its cost is what its tokens cost at list price")
-    if ran.meter.incomplete:
-        warnings.append(f"the usage of {ran.meter.incomplete} model calls is not fully known")
+    if calls := ran.meter.incomplete:
+        warnings.append(f"the usage of {calls} model {'call' if calls == 1 else 'calls'} is not fully known")
+    if over := sum(call.over_reserve for call in ran.meter.calls):
+        calls_used = "1 call used" if over == 1 else f"{over} calls used"
+        warnings.append(f"{calls_used} more than was set aside: a budget or limit may be passed by it")
     if ran.meter.journal_error:
         warnings.append(f"calls.jsonl is not complete: {ran.meter.journal_error}")
     if ran.meter.unrecorded:

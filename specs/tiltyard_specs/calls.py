@@ -52,6 +52,8 @@ class Call(Model):
     """How long the gateway held it back: the provider was overloaded, or a budget had no room yet."""
     charged: Literal["usage", "reserve"] | None = None
     """What counts against budgets: the reported usage, or, where that is not whole, the call's reserve."""
+    over_reserve: bool = False
+    """It used more than was set aside for it, which may pass a budget or limit; scripts can do that."""
     charged_usd: float | None = None
     """None when nothing was charged, or when the price is unknown."""
     charged_tokens: int | None = None

@@ -281,3 +281,25 @@ def test_a_wait_for_room_has_an_end(
         assert ask(agent).status == 402
         assert gateway.meter("0").stopped_by == "trial budget"
         release.set()
+
+
+@pytest.mark.parametrize(
+    ("bounded", "output", "told"), [(True, 1001, True), (True, 10, False), (False, 9999, False)]
+)
+def test_a_call_that_passes_its_reserve_is_marked(
+    gateway: GatewayProcess,
+    provider: Provider,
+    kit: type[Kit],
+    tmp_path: Path,
+    *,
+    bounded: bool,
+    output: int,
+    told: bool,
+) -> None:
+    """No provider answers beyond the cap of a request; a script may."""
+    usage = {"input_tokens": RESERVE, "output_tokens": output}
+    provider.behaviour = lambda exchange: exchange.answer(200, {"model": "claude-x", "usage": usage})
+    agent = start(gateway, kit, tmp_path, limits={"tokens": 10**6} if bounded else {})
+
+    assert ask(agent).status == 200
+    assert gateway.end("0").calls[0].over_reserve is told
