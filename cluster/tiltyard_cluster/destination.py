@@ -8,9 +8,8 @@ from pathlib import Path
 from tiltyard_cluster.addresses import Address, S3Address, local_home
 from tiltyard_cluster.folder import only_one, require_results_folder, require_trial_only
 from tiltyard_cluster.options import RunOptions, cache_folder
+from tiltyard_cluster.staging import STAGING
 from tiltyard_cluster.store import FolderStore, Store
-
-STAGING = ".staging"
 
 
 @dataclass(frozen=True, slots=True)

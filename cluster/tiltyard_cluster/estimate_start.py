@@ -1,6 +1,7 @@
 """What a start of a trial would cost: the public `estimate_trial`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tiltyard_cluster.addresses import Address, open_result, open_store, parse_address
@@ -12,6 +13,7 @@ from tiltyard_cluster.options import RunOptions
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.reading import read_attempts
 from tiltyard_cluster.resolve import progress, resolve, without_failed
+from tiltyard_cluster.staging import unsettled
 from tiltyard_specs import Trial
 
 
@@ -49,4 +51,6 @@ def estimate_trial(
         there = without_failed(plan, there)
     now = Situation(len(there.done), spent, options.script is not None, price_per_mtok)
     stores = [(str(source), open_result(source, options.s3_endpoint)) for source in prior]
-    return estimate_left(trial, publisher, there.left, now, name=str(where), prior=stores)
+    found = estimate_left(trial, publisher, there.left, now, name=str(where), prior=stores)
+    left = unsettled(where) if isinstance(where, Path) else ()
+    return replace(found, notes=(*found.notes, *left)) if left else found

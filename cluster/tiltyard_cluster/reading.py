@@ -1,7 +1,7 @@
 """Reads a result back: its receipt and its records, and what of it cannot be read."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tiltyard_cluster.compacted import compacted_records, read_manifest
@@ -14,6 +14,7 @@ from tiltyard_cluster.layout import (
     record_keys,
     run_key,
 )
+from tiltyard_cluster.staging import unsettled
 from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.manifest import Manifest
@@ -38,7 +39,7 @@ class ReadResult:
     problems: tuple[str, ...] = ()
     """One sentence for each file that could not be read."""
     notes: tuple[str, ...] = ()
-    """What was left out on purpose: records of runs that the receipt does not list."""
+    """What was left out on purpose: runs that the receipt does not list, attempts of a killed start."""
     merged: bool = False
     """Whether it was put together from others, where the files of its runs lie."""
 
@@ -53,6 +54,12 @@ def read_result(store: Store, name: str) -> ReadResult:
     Raises:
         DataError: There is no trial in it, or it is a merged one and was altered.
     """
+    found = _read(store, name)
+    left = unsettled(store.root) if isinstance(store, FolderStore) else ()
+    return replace(found, notes=(*found.notes, *left)) if left else found
+
+
+def _read(store: Store, name: str) -> ReadResult:
     manifest = read_manifest(store, name)
     if manifest is not None and (manifest.merged or _is_quicker(store, manifest)):
         try:

@@ -5,8 +5,10 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tiltyard_cluster.folder import in_use
 from tiltyard_cluster.plan import PlannedRun
 
+STAGING = ".staging"
 _BEGUN = "begun.json"
 
 
@@ -40,6 +42,15 @@ def left_behind(staging: Path) -> list[tuple[Path, Begun | None]]:
     """The folders in a staging folder; None for one that was killed before it said whose it is."""
     folders = sorted(path for path in staging.glob("*") if path.is_dir())
     return [(folder, _read(folder)) for folder in folders]
+
+
+def unsettled(home: Path) -> tuple[str, ...]:
+    """One sentence on the attempts that a killed start left in a results folder, if there are any."""
+    count = sum(1 for _ in (home / STAGING).glob(f"*/{_BEGUN}"))
+    if not count or in_use(home):
+        return ()
+    attempts = "1 attempt of a killed start is" if count == 1 else f"{count} attempts of a killed start are"
+    return (f"{attempts} not counted yet; start the trial again",)
 
 
 def _read(folder: Path) -> Begun | None:

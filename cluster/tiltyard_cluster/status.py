@@ -51,6 +51,8 @@ class Status:
     """Who works on it, in words."""
     merged: bool
     problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """What is not counted here."""
 
     @property
     def missing(self) -> int | None:
@@ -112,6 +114,7 @@ def _status(name: str, result: ReadResult, under_way: str | None) -> Status:
         under_way=under_way,
         merged=result.merged,
         problems=result.problems,
+        notes=result.notes,
     )
 
 

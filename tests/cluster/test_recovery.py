@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from tiltyard_cluster import FolderStore, PlannedRun
+from tiltyard_cluster.folder import only_one
 from tiltyard_cluster.publish import Publisher
-from tiltyard_cluster.reading import read_attempts
+from tiltyard_cluster.reading import read_attempts, read_result
 from tiltyard_cluster.recovery import recover
 from tiltyard_cluster.staging import begin
+from tiltyard_cluster.status import read_status
 from tiltyard_specs import Call, Outcome, RunRecord, Usage
 
 ATTEMPT = "runs/q/a/g/1/attempts/2"
@@ -150,3 +152,17 @@ def test_a_settled_run_stays_as_it_is(
     assert recover(store.root / ".staging", "small", Publisher(store)) == 1
     assert Publisher(store).done(planned) == settled
     assert [attempt.attempt for attempt in read_attempts(store, [settled])] == [2]
+
+
+def test_what_is_not_settled_yet_is_told(
+    store: FolderStore, planned: PlannedRun, record: Callable[..., RunRecord]
+) -> None:
+    """Not while somebody works there: the attempts are under way then."""
+    left(store, planned, call(1))
+    store.put("runs/q/a/g/1/run.json", record(planned).to_json().encode())
+    note = "1 attempt of a killed start is not counted yet; start the trial again"
+
+    assert read_result(store, "r").notes == (note,)
+    assert read_status(store.root).notes == (note,)
+    with only_one(store.root):
+        assert read_result(store, "r").notes == ()

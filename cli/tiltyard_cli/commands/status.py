@@ -33,7 +33,7 @@ def status(
     with Waiting() as waiting:
         waiting(f"reading {results}")
         found = read_status(results, s3_endpoint)
-    for problem in found.problems:
+    for problem in (*found.problems, *found.notes):
         typer.echo(f"tiltyard: {problem}", err=True)
     if as_json:
         typer.echo(json.dumps(_data(found), indent=2))
@@ -66,7 +66,8 @@ def _lines(found: "Status") -> Iterator[str]:
             for arm in found.arms
         ]
         yield from columns(rows)
-    yield f"Spent: {found.spent.words(scripted=found.scripted)}; {found.attempts} earlier attempts"
+    attempts = f"{found.attempts} earlier {'attempt' if found.attempts == 1 else 'attempts'}"
+    yield f"Spent: {found.spent.words(scripted=found.scripted)}; {attempts}"
 
 
 def _number(count: int | None) -> str:
