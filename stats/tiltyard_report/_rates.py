@@ -107,8 +107,10 @@ def _curated(passes: Grid, options: Options) -> _Found:
     return _Found(marked, rule, found.shocks if found else ())
 
 
-def difference(ours: Grid, theirs: Grid, options: Options, clusters: Clusters) -> Tested:
-    """The difference of two arms that hold the same questions, at least one."""
+def difference(
+    ours: Grid, theirs: Grid, options: Options, clusters: Clusters, *, test: bool = True
+) -> Tested:
+    """The difference of two arms that hold the same questions, at least one; without `test` its interval."""
     rates = ours.passes / ours.runs, theirs.passes / theirs.runs
     level = options.confidence
     match options.design:
@@ -119,7 +121,8 @@ def difference(ours: Grid, theirs: Grid, options: Options, clusters: Clusters) -
             groups = _groups(ours.questions, clusters)
             interval = clustered_diff(*rates, groups, confidence=level, bounds=_DIFFERENCE_BOUNDS)
             return Tested(interval, "clustered", test="interval over groups")
-    return _tested(ours, theirs, _fixed(ours, theirs, options), options)
+    found = _fixed(ours, theirs, options)
+    return _tested(ours, theirs, found, options) if test else Tested(*found)
 
 
 def _fixed(ours: Grid, theirs: Grid, options: Options) -> tuple[Interval, str]:

@@ -6,12 +6,13 @@ from math import nan
 
 from tiltyard_report._compare import compare_tokens
 from tiltyard_report._measures import counted, seconds, tokens
-from tiltyard_report._passes import pair
+from tiltyard_report._passes import Pair, pair
 from tiltyard_report._rates import difference
 from tiltyard_report._run import Cell, Run
 from tiltyard_report._sample import Quantity
 from tiltyard_report._selection import Selection
 from tiltyard_report.group_model import OrderBin, SettledRow, ToolRow
+from tiltyard_stats import Interval
 
 _TOOLS = 10
 """Tools that are told of an arm."""
@@ -19,7 +20,8 @@ _BINS = 24
 """Points of a line along the order of the runs."""
 _MOST_RUNS = 20_000
 """Runs of a trial beyond which nobody looks at how each repetition moved a comparison."""
-_MOST_ROWS = 400
+_MOST_ROWS = 60
+"""Points of all lines together, about."""
 
 
 def tool_rows(cells: Mapping[Cell, Sequence[Run]]) -> tuple[ToolRow, ...]:
@@ -51,10 +53,13 @@ def settled(chosen: Selection) -> tuple[SettledRow, ...]:
     """Each comparison as it stood after each repetition."""
     reps = sorted({run.rep for run in chosen.runs})
     pairs = max(0, len(chosen.cells) - len(chosen.agents))
-    small = len(chosen.runs) <= _MOST_RUNS and len(reps) * pairs <= _MOST_ROWS
+    small = len(chosen.runs) <= _MOST_RUNS and pairs <= _MOST_ROWS // 2
     if chosen.baseline is None or not small or len(reps) < 2:  # noqa: PLR2004 - one point is no line
         return ()
-    return tuple(row for rep in reps for row in _settled(chosen, chosen.baseline, rep))
+    # Of many repetitions some are enough to draw a line; the last one always is.
+    step = max(1, -(-len(reps) * pairs // _MOST_ROWS))
+    shown = sorted({*reps[::step], reps[-1]})
+    return tuple(row for rep in shown for row in _settled(chosen, chosen.baseline, rep))
 
 
 def _settled(chosen: Selection, baseline: str, rep: int) -> Iterable[SettledRow]:
@@ -64,8 +69,12 @@ def _settled(chosen: Selection, baseline: str, rep: int) -> Iterable[SettledRow]
         both = pair(cells[agent, arm], cells.get((agent, baseline), ()))
         # So few questions may all be of one group, which has no spread.
         shown = both if chosen.options.design != "clustered" else None
-        found = difference(shown.ours, shown.theirs, chosen.options, chosen.clusters) if shown else None
-        yield SettledRow(agent, arm, rep, comparison.ratio, found.interval if found else None)
+        found = _interval(shown, chosen) if shown else None
+        yield SettledRow(agent, arm, rep, comparison.ratio, found)
+
+
+def _interval(both: Pair, chosen: Selection) -> Interval:
+    return difference(both.ours, both.theirs, chosen.options, chosen.clusters, test=False).interval
 
 
 def _parts(runs: Sequence[Run]) -> Iterable[Sequence[Run]]:

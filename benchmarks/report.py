@@ -1,0 +1,173 @@
+"""How long a report takes, and how much memory: of compacted records, and beside another tool's report.
+
+    .venv/bin/python benchmarks/report.py [--runs 750 100000 1000000] [--rounds 2] [--quick]
+
+Each measurement is a process of its own, so that its peak memory is its own: it reads `records.parquet` as
+`tiltyard report` does, analyses all of it and lays out Markdown. Time is that of the process without its
+start; the best round counts. Beside it 200 MB of logs lie in the folder, which nothing may read. The peer is
+agenticlens, which renders 100,000 attempts of its own format again, as HTML (the only form that it renders).
+
+Prints one line for each: `NAME RUNS seconds MB`, and the size of the HTML page. With --quick a tenth of the
+attempts for the peer, and no million.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ARMS, AGENTS, REPS = 4, 2, 25
+PEER = 100_000
+
+
+def main() -> None:
+    """Make the data, measure each in a process of its own, print the lines."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, nargs="+", default=[750, 100_000, 1_000_000])
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of each; the best counts")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the peer's attempts, no million")
+    parser.add_argument("--child", nargs=2, metavar=("NAME", "FILE"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        _child(*given.child)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for runs in given.runs:
+            if runs <= PEER or not given.quick:
+                _measure("tiltyard", runs, _table(Path(folder), runs), given.rounds)
+        attempts = PEER // 10 if given.quick else PEER
+        _measure("agenticlens", attempts, _peer_file(Path(folder), attempts), given.rounds)
+
+
+def _measure(name: str, runs: int, path: Path, rounds: int) -> None:
+    command = [sys.executable, __file__, "--child", name, str(path)]
+    results = []
+    for _ in range(rounds):
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        results.append(json.loads(done.stdout))
+    best = min(results, key=lambda result: result["seconds"])
+    memory = min(result["megabytes"] for result in results)
+    print(f"{name} {runs} {best['seconds']:.2f} s {memory:.0f} MB, HTML {best['html']:.2f} MB")
+
+
+def _child(name: str, path: str) -> None:
+    seconds, megabytes, html = {"tiltyard": _ours, "agenticlens": _peer}[name](Path(path))
+    print(json.dumps({"seconds": seconds, "megabytes": megabytes, "html": html / 1e6}))
+
+
+def _peak() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def _ours(path: Path) -> tuple[float, float, int]:
+    from tiltyard_report import analyse, render_markdown  # noqa: PLC0415 - what a child loads is measured
+    from tiltyard_report.table_columns import USED_COLUMNS  # noqa: PLC0415
+
+    start = time.perf_counter()
+    with pq.ParquetFile(path, read_dictionary=["question", "arm", "agent", "outcome"]) as file:
+        columns = [name for name in USED_COLUMNS if name in file.schema_arrow.names]
+        batches = file.iter_batches(batch_size=16384, columns=columns, use_threads=False)
+        report = analyse(batches)
+    render_markdown(report)
+    seconds, megabytes = time.perf_counter() - start, _peak()
+    from tiltyard_report.html import render_html  # noqa: PLC0415
+
+    # The page is measured by its size alone: its pictures take their own time, whatever the runs.
+    return seconds, megabytes, len(render_html(report).encode()) if report.runs <= PEER else 0
+
+
+def _table(folder: Path, runs: int) -> Path:
+    """A table of records: questions, arms, agents and repetitions crossed, lognormal tokens, few outages."""
+    rng = np.random.default_rng(1)
+    cell = ARMS * AGENTS * REPS
+    index = np.arange(runs)
+    outcomes = rng.choice(["passed", "failed", "infra", "timeout"], runs, p=[0.66, 0.3, 0.02, 0.02])
+    fresh = rng.lognormal(9, 0.4, runs).astype(np.int64)
+    text = pa.string()
+    columns = {
+        "run_id": pa.array([f"{number:032x}" for number in index], text),
+        "question": pa.array([f"question-{number // cell:05}" for number in index], text),
+        "arm": pa.array([f"arm{number % ARMS}" for number in index], text),
+        "agent": pa.array([f"agent{number // ARMS % AGENTS}" for number in index], text),
+        "rep": pa.array(index // (ARMS * AGENTS) % REPS + 1),
+        "attempt": pa.array(np.ones(runs, np.int64)),
+        "outcome": pa.array(outcomes.tolist(), text),
+        "turns": pa.array(rng.integers(1, 30, runs)),
+        "seconds": pa.array(rng.uniform(5, 300, runs)),
+        "position": pa.array(index),
+        "started_at": pa.array([f"2026-01-01T00:00:{number % 60:02}Z" for number in index], text),
+        "model": pa.array(["model"] * runs, text),
+        "tools": pa.array([["Bash", "Edit", "Bash"]] * runs, pa.list_(text)),
+        "images": pa.array(['{"base":{"id":"sha256:b"}}'] * runs, text),
+        "versions": pa.array(['{"tiltyard":"0.1.0"}'] * runs, text),
+        "metered_cost_usd": pa.array(fresh * 2e-6),
+        "metered_calls": pa.array(rng.integers(1, 30, runs)),
+    }
+    for prefix in ("usage", "metered_usage"):
+        columns |= {f"{prefix}_input": pa.array(fresh), f"{prefix}_output": pa.array(fresh // 4)}
+    path = folder / f"{runs}" / "records.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.table(columns), path, compression="zstd", row_group_size=16384)
+    # What a report never reads.
+    path.with_name("raw.out").write_bytes(bytes(200_000_000))
+    return path
+
+
+def _peer(path: Path) -> tuple[float, float, int]:
+    from agenticlens.experiments.html_report import render_experiment_html  # noqa: PLC0415
+    from agenticlens.experiments.runner import load_experiment_report  # noqa: PLC0415
+
+    start = time.perf_counter()
+    html = render_experiment_html(load_experiment_report(path))
+    return time.perf_counter() - start, _peak(), len(html.encode())
+
+
+def _peer_file(folder: Path, attempts: int) -> Path:
+    """Four variants, 25 trials each, as many cases as give the attempts: run by the peer, from records."""
+    from agenticlens.experiments import runner  # noqa: PLC0415
+
+    variants, trials = 4, 25
+    cases = attempts // (variants * trials)
+    rng = np.random.default_rng(2)
+    suite = {
+        "name": "suite", "version": "1",
+        "cases": [
+            {"id": f"case-{number}", "name": f"case {number}", "input": "2+2?", "expected_output": "4",
+             "evaluators": [{"name": "exact_match"}]}
+            for number in range(cases)
+        ],
+    }  # fmt: skip
+    manifest = {
+        "name": "experiment", "version": "1", "baseline_variant_id": "v0", "trial_count": trials,
+        "variants": [
+            {"id": f"v{number}", "name": f"v{number}", "target_kind": "recorded", "target": f"v{number}.json"}
+            for number in range(variants)
+        ],
+    }  # fmt: skip
+    trace = {"total_latency_ms": 5.0, "estimated_cost_usd": 0.01, "spans": []}
+    for number in range(variants):
+        right = rng.random((trials, cases)) < 0.7  # noqa: PLR2004 - a pass rate
+        recorded = [
+            [{"case_id": f"case-{at}", "output": "54"[ok], "trace": trace} for at, ok in enumerate(row)]
+            for row in right.tolist()
+        ]  # fmt: skip
+        (folder / f"v{number}.json").write_text(json.dumps({"trials": recorded}))
+    (folder / "suite.json").write_text(json.dumps(suite))
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    loaded = runner.load_manifest(folder / "manifest.json")
+    report = runner.run_experiment(loaded, runner.load_experiment_suite(folder / "suite.json"))
+    path = folder / "agenticlens.json"
+    path.write_text(report.model_dump_json())
+    return path
+
+
+if __name__ == "__main__":
+    main()
