@@ -132,6 +132,7 @@ def _peer(path: Path) -> tuple[float, float, int]:
 
 def _peer_file(folder: Path, attempts: int) -> Path:
     """Four variants, 25 trials each, as many cases as give the attempts: run by the peer, from records."""
+    from agenticlens.evaluation import default_registry  # noqa: PLC0415
     from agenticlens.experiments import runner  # noqa: PLC0415
 
     variants, trials = 4, 25
@@ -163,7 +164,10 @@ def _peer_file(folder: Path, attempts: int) -> Path:
     (folder / "suite.json").write_text(json.dumps(suite))
     (folder / "manifest.json").write_text(json.dumps(manifest))
     loaded = runner.load_manifest(folder / "manifest.json")
-    report = runner.run_experiment(loaded, runner.load_experiment_suite(folder / "suite.json"))
+    tests = runner.load_experiment_suite(folder / "suite.json")
+    report = runner.run_experiment(loaded, tests, registry=default_registry())
+    if any(trial.error_message for variant in report.variants for trial in variant.trials):
+        raise SystemExit("the peer did not read what it was given, so its time says nothing")
     path = folder / "agenticlens.json"
     path.write_text(report.model_dump_json())
     return path
