@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tiltyard_cli.counts import plural
 from tiltyard_cli.invocation import again, suggest
 
 if TYPE_CHECKING:
@@ -33,5 +34,5 @@ def closing(result: "TrialResult", spec: Path, folder: str) -> Iterator[str]:
 def _counts(result: "TrialResult", folder: str) -> str:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(result.outcomes.items()))
     spent = f"; {result.spent.words(scripted=result.scripted)}" if result.spent.tokens else ""
-    recorded = f"{len(result.records)} of {len(result.plan.runs)} runs recorded in {folder}"
+    recorded = f"{len(result.records)} of {plural(len(result.plan.runs), 'run')} recorded in {folder}"
     return f"{recorded}: {outcomes or 'none'}{spent}"

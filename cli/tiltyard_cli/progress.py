@@ -7,6 +7,7 @@ from collections import Counter
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
+from tiltyard_cli.counts import plural
 from tiltyard_cli.masked import masked
 from tiltyard_cluster import AttemptEnded, Event, Note, Planned, RunStarted, Spent
 from tiltyard_cluster.words import one_line
@@ -144,12 +145,13 @@ class PlainProgress:
                     self._say(event.text)
                 case Planned():
                     self.tally.plan(event)
-                    self._say(f"{event.total} runs, {len(event.done)} of them done already")
+                    self._say(f"{plural(event.total, 'run')}, {len(event.done)} of them done already")
                 case RunStarted():
                     self.tally.start()
                 case AttemptEnded():
                     self.tally.end(event)
-                    self._say(f"[{self.tally.line()}] {_settled(event)}")
+                    if not event.told:
+                        self._say(f"[{self.tally.line()}] {_settled(event)}")
 
     def _say(self, text: str) -> None:
         self._out.write(text + "\n")
@@ -202,7 +204,8 @@ class LiveProgress:
                     self.tally.start()
                 case AttemptEnded():
                     self.tally.end(event)
-                    self._console.print(masked(_settled(event)), markup=False)
+                    if not event.told:
+                        self._console.print(masked(_settled(event)), markup=False)
 
 
 def progress() -> LiveProgress | PlainProgress:

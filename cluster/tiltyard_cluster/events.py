@@ -43,6 +43,8 @@ class AttemptEnded:
 
     record: RunRecord
     final: bool
+    told: bool = False
+    """Whether a note tells of it, together with others."""
 
 
 Event = Note | Planned | RunStarted | AttemptEnded

@@ -47,4 +47,4 @@ def record_failed_setup(  # one argument for each fact of the record
         edits=agent.edits,
     )
     publisher.final(run, record)
-    listen(AttemptEnded(record, final=True))
+    listen(AttemptEnded(record, final=True, told=True))

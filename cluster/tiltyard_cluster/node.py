@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.build_logs import mask_build_logs
 from tiltyard_cluster.disk import disk_trouble
 from tiltyard_cluster.engine_watch import remove_own
+from tiltyard_cluster.estimate_words import runs_text
 from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
 from tiltyard_cluster.failed_setup import record_failed_setup
@@ -93,10 +95,12 @@ class LocalNode:
             self._warn,
         )
         open_runs, began = [], time.time()
+        failed: Counter[str] = Counter()
         for run in left:
             image = images.get(run, self._trial.agent(run.agent))
             attempt = self._publisher.next_attempt(run)
             if isinstance(image, FailedArm):
+                failed[run.arm] += 1
                 variant = self._trial.agent(run.agent).under(self._trial.arm(run.arm))
                 with disk_trouble(self._staging.parent):
                     record_failed_setup(
@@ -111,6 +115,8 @@ class LocalNode:
                     )
             else:
                 open_runs.append(OpenRun(run, self._jobs.job(run, image), attempt))
+        for arm, count in failed.items():
+            self._note(f"arm {arm}: {runs_text(count)} recorded as setup_failed, none started")
         with disk_trouble(self._staging.parent):
             write_receipt(
                 self._publisher.store, self._trial, self._resolved, images, self._facts, self._options

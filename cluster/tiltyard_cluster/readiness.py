@@ -57,7 +57,8 @@ def require_budget(trial: Trial, options: RunOptions) -> None:
     metered = sorted({agent.name for agent in trial.agents if _pays(trial, agent)})
     if metered:
         raise UsageError(
-            f"nothing bounds what {', '.join(metered)} may spend: add a budget to {trial.path.name}, such as "
+            f"no budget bounds what {', '.join(metered)} may spend in the whole trial: "
+            f"add a budget to {trial.path.name}, such as "
             "budget: {usd: 30}, or say --no-budget"
         )
 

@@ -14,4 +14,6 @@ def did_you_mean(word: str, allowed: Iterable[str], label: str = "Allowed") -> s
     """A hint such as `did you mean "setup"? Allowed: args, auth, setup`."""
     names = sorted(set(allowed))
     guess = "".join(f'did you mean "{name}"? ' for name in nearest(word, names))
+    # After a guess a sentence begins; without one it goes on.
+    label = label if guess else label[:1].lower() + label[1:]
     return f"{guess}{label}: {', '.join(names) or 'none'}"

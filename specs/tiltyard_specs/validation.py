@@ -100,7 +100,7 @@ def _type_hint(kind: str, value: object) -> str:
 
 def _literal(value: object, expected: str) -> tuple[str, str]:
     words = [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
-    hint = did_you_mean(value, words) if isinstance(value, str) else f"Allowed: {', '.join(words)}"
+    hint = did_you_mean(value, words) if isinstance(value, str) else f"allowed: {', '.join(words)}"
     return f"{shown(value)} is not allowed here", hint
 
 

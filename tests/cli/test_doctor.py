@@ -62,7 +62,7 @@ def test_the_rest_of_a_spec_is_told_without_an_engine(process: Command, spec: Sp
 
     assert done.code == ExitCode.UNAVAILABLE
     assert _line(done, "ANTHROPIC_API_KEY").startswith("missing key: trial.yaml:7: agents[0]: ")
-    assert _line(done, "budget: ").startswith("note    budget: nothing bounds what claude may spend")
+    assert _line(done, "budget: ").startswith("note    budget: no budget bounds what claude may spend")
     assert '"m" has no price' in _line(done, "price")
 
 

@@ -35,7 +35,7 @@ NOWHERE = {"DOCKER_HOST": "unix:///nowhere.sock"}
         (["run", "trial.yaml", "--reps", "many"], "Invalid value for '--reps': Input should be a valid int"),
         (["run", "trial.yaml", "--parallel", "0"], "Invalid value for '--parallel': Input should be greater"),
         (["run", "trial.yaml", "--out"], "Option '--out' requires an argument"),
-        (["report"], "Missing argument 'DIR'"),
+        (["report"], "Missing argument 'RESULTS...'"),
         (["init", "a.yaml", "b.yaml"], "Got unexpected extra argument"),
         (["run", "trial.yaml", "--question", "summ", "--dry-run"],
          'tiltyard: no question is called "summ"; did you mean "sum"?'),

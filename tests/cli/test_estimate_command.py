@@ -274,6 +274,23 @@ def test_agents_without_a_model_spend_nothing(tiltyard: Command, trial: Any) -> 
     assert "not counted  not counted  the spec names no model for it" in done.out
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--estimate", "--price-per-mtok", "inf"], "--price-per-mtok is inf, it must be a number"),
+        (["--out", ""], "--out is empty; name a folder or s3://bucket/prefix"),
+        (["--estimate", "--dry-run"], "--estimate and --dry-run exclude each other; both run nothing"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    tiltyard: Command, trial: Any, options: list[str], sentence: str
+) -> None:
+    trial()
+    done = tiltyard("run", "trial.yaml", *options)
+
+    assert (done.code, done.err) == (64, f"tiltyard: {sentence}\n")
+
+
 @pytest.mark.parametrize("option", [["--json"], ["--from", "x"], ["--price-per-mtok", "3"]])
 def test_options_of_the_estimate_need_it(tiltyard: Command, trial: Any, option: list[str]) -> None:
     trial()

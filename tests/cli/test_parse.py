@@ -237,9 +237,9 @@ def test_files_that_cannot_be_read(tiltyard: Command, tmp_path: Path) -> None:
 
 
 def test_unknown_agents(tiltyard: Command) -> None:
-    for name, guess in (("cluade", 'did you mean "claude"? '), ("cursor", ""), ("text", "")):
+    for name, guess in (("cluade", 'did you mean "claude"? Known'), ("cursor", "known"), ("text", "known")):
         done = tiltyard("parse", name, "file")
         assert done.code == ExitCode.USAGE
         assert done.err == (
-            f'tiltyard: no saved output of an agent "{name}" can be read; {guess}Known: claude, codex, mini\n'
+            f'tiltyard: no saved output of an agent "{name}" can be read; {guess}: claude, codex, mini\n'
         )

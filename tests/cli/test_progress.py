@@ -63,6 +63,15 @@ def test_each_event_is_a_line() -> None:
     assert lines[3].endswith("q plain a #1: failed, 2.0 s, 1,200 tokens")
 
 
+def test_what_a_note_tells_of_has_no_line_of_its_own() -> None:
+    """It counts all the same."""
+    ended = AttemptEnded(record(Outcome.SETUP_FAILED), final=True, told=True)
+    lines = told(Planned(2, ()), ended, Note("1 of arm a failed"), AttemptEnded(record(), final=True))
+
+    assert lines[1] == "1 of arm a failed"
+    assert lines[2].startswith("[2/2 done, ")
+
+
 def test_the_last_line_promises_no_more_time() -> None:
     started = RunStarted("x", "q plain a #1", 1)
     lines = told(Planned(1, ()), started, AttemptEnded(record(), final=True))

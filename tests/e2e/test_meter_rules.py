@@ -150,6 +150,6 @@ def test_a_paid_trial_without_a_budget_needs_a_word(ready: Any) -> None:
 
     assert refused.code == 64
     assert refused.err.splitlines()[-1] == (
-        "tiltyard: nothing bounds what claude may spend: add a budget to unbounded.yaml, such as "
-        "budget: {usd: 30}, or say --no-budget"
+        "tiltyard: no budget bounds what claude may spend in the whole trial: add a budget to "
+        "unbounded.yaml, such as budget: {usd: 30}, or say --no-budget"
     )

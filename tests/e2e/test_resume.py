@@ -55,7 +55,7 @@ def test_a_part(steps: Any) -> None:
     done, records, _, receipt = steps.seen["part"]
 
     assert done.code == 0
-    assert "1 of 1 runs recorded" in done.out
+    assert "1 of 1 run recorded" in done.out
     assert list(records) == ["sum/plain/four/1"]
     assert receipt["runs_expected"] == 1
     assert receipt["selection"] == {"questions": ["sum"], "arms": ["plain"], "agents": ["four"], "reps": 1}

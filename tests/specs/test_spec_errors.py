@@ -26,7 +26,7 @@ QUESTION_KEYS = "expect, forbid, hidden, id, min_recall, prompt, repo, solution,
             "name: small",
             "name: small\nzebra: 1",
             (
-                "trial.yaml:2: zebra: unknown key; Allowed: agents, arms, budget, capabilities, defaults, gateway, history, limits, "
+                "trial.yaml:2: zebra: unknown key; allowed: agents, arms, budget, capabilities, defaults, gateway, history, limits, "
                 "name, network, prices, protect, questions, repos, retries, seed, setup_scope"
             ),
         ),
@@ -92,7 +92,7 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest_key(
         ),
         (
             "gateway: {prompt_cache: no}",
-            'gateway.prompt_cache: "no" is not allowed here; Allowed: keep, off',
+            'gateway.prompt_cache: "no" is not allowed here; allowed: keep, off',
         ),
         ("budget: {usd: 1, tokens: 2}", "budget: needs exactly one of usd and tokens"),
         ("budget: {}", "budget: needs exactly one of usd and tokens"),
@@ -126,7 +126,7 @@ NO_DOTS = "expected a relative path without .., got"
 @pytest.mark.parametrize(
     ("question", "path", "message"),
     [
-        (f"{BASE}, repo: web", ".repo", 'there is no repo "web"; Repos: none'),
+        (f"{BASE}, repo: web", ".repo", 'there is no repo "web"; repos: none'),
         ("id: q1, prompt: What, expect: ['(']", ".expect[0]", f'{BAD_REGEX}: missing ), unterminated subpattern at position 0, in "("'),
         (f"{BASE}, forbid: ['[']", ".forbid[0]", f'{BAD_REGEX}: unterminated character set at position 0, in "["'),
         (f"{BASE}, min_recall: 1.5", ".min_recall", "must be at most 1, got 1.5"),
@@ -156,7 +156,7 @@ def test_what_is_wrong_with_a_question(sentences: Sentences, question: str, path
         ("overlay: no", "overlay", 'the folder "no" does not exist; paths are relative to the spec file'),
         ("overlay: trial.yaml", "overlay", 'the folder "trial.yaml" is a file, not a folder; paths are relative to the spec file'),
         ("uses: '*'", "uses", 'not a valid regular expression: nothing to repeat at position 0, in "*"'),
-        ("repos: {app: web}", "repos.app", 'there is no repo "app"; Repos: none'),
+        ("repos: {app: web}", "repos.app", 'there is no repo "app"; repos: none'),
         ("mcp_servers: {a b: {command: x}}", 'mcp_servers["a b"]', 'expected a name of at most 64 letters, digits, - and _ that begins with a letter or digit, got "a b"'),
         ("skills: [{name: ../x, description: d, content: c}]", "skills[0].name",
          'expected a name of at most 64 letters, digits, - and _ that begins with a letter or digit, got "../x"'),
@@ -166,7 +166,7 @@ def test_what_is_wrong_with_a_question(sentences: Sentences, question: str, path
         ("env: {A: 1}", "env.A", "expected text, got 1; put it in quotes"),
         ("kind: cluade", "kind", 'unknown kind "cluade"; did you mean "claude"? Kinds that run today: claude, codex, mini, nop, oracle, text'),
         ("kind: gemini", "kind", 'kind "gemini" does not run yet; kinds that run today: claude, codex, mini, text, oracle, nop'),
-        ("auth: none", "auth", '"none" is not allowed here; Allowed: passthrough, placebo'),
+        ("auth: none", "auth", '"none" is not allowed here; allowed: passthrough, placebo'),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_an_arm(sentences: Sentences, arm: str, path: str, message: str) -> None:
@@ -179,7 +179,7 @@ def test_what_is_wrong_with_an_arm(sentences: Sentences, arm: str, path: str, me
     ("agent", "path", "message"),
     [
         ("{name: claude}", "", "kind claude needs a model; pin it, so that all runs ask the same one: model: NAME"),
-        ("{name: ours}", "", '"ours" is not the name of a kind, so add kind: how its output is read; Kinds that run today: claude, codex, mini, nop, oracle, text'),
+        ("{name: ours}", "", '"ours" is not the name of a kind, so add kind: how its output is read; kinds that run today: claude, codex, mini, nop, oracle, text'),
         ("{name: gemini, model: m}", ".name", 'kind "gemini" does not run yet; kinds that run today: claude, codex, mini, text, oracle, nop'),
         ("{name: mine, kind: text}", "", "kind text needs a command; for example command: my-agent {prompt}"),
         ("{name: codex, model: m, models: [n]}", "", "has both model and models; keep one of them"),
@@ -226,7 +226,7 @@ def test_what_is_wrong_with_an_agent(sentences: Sentences, agent: str, path: str
         (
             "name: small",
             "name: small\ncapabilities: [{id: c, questions: [q2]}]",
-            'trial.yaml:2: capabilities[0].questions[0]: there is no question "q2"; Questions: q1',
+            'trial.yaml:2: capabilities[0].questions[0]: there is no question "q2"; questions: q1',
         ),
         (
             "name: small",

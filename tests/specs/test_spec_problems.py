@@ -110,7 +110,7 @@ def test_agents_that_call_no_model_need_no_price(write: Callable[..., Path]) -> 
         ("agents: [[]]", "trial.yaml:2: agents[0]: expected keys and values, got a list"),
         ("questions:", "trial.yaml:2: questions: expected a list, got nothing"),
         ("prices: {m: 3}", "trial.yaml:2: prices.m: expected keys and values, got 3"),
-        ("network: 3", "trial.yaml:2: network: 3 is not allowed here; Allowed: sealed, open"),
+        ("network: 3", "trial.yaml:2: network: 3 is not allowed here; allowed: sealed, open"),
         (
             "capabilities: [{id: c, questions: []}]",
             "trial.yaml:2: capabilities[0].questions: must not be empty",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltyard_cli.counts import plural
 from tiltyard_cli.loading import load, warn
 from tiltyard_cli.options import ModelScript, SpecFile
 
@@ -57,8 +58,9 @@ def check(
     for told in uncommitted(trial):
         typer.echo(f"warning: {told}", err=True)
     spec_ = trial.spec
-    runs = f"{len(spec_.questions)} questions, {len(spec_.arms)} arms, {len(trial.agents)} agents"
-    typer.echo(f"{spec}: right. {runs}, {spec_.defaults.reps} repetitions each.")
+    counts = {"question": spec_.questions, "arm": spec_.arms, "agent": trial.agents}
+    runs = ", ".join(plural(len(items), noun) for noun, items in counts.items())
+    typer.echo(f"{spec}: right. {runs}, {plural(spec_.defaults.reps, 'repetition')} each.")
     typer.echo(f"Pre-registration hash: {registration_hash(trial)}")
     if grade:
         raise typer.Exit(_grade(trial, regrades or _REGRADES))

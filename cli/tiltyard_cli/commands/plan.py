@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltyard_cli.counts import plural
 from tiltyard_cli.invocation import suggest
 from tiltyard_cli.loading import load, warn
 from tiltyard_cli.options import Agents, Arms, ModelScript, Questions, Reps, SpecFile
@@ -54,6 +55,8 @@ def _say(made: "PlanFile", out: Path) -> None:
             err=True,
         )
     cut = f", cut into {made.shards} shards" if made.shards > 1 else ""
-    typer.echo(f"{out}: {len(whole.runs)} runs in {blocks} blocks{cut}; plan {made.plan_id}")
+    typer.echo(
+        f"{out}: {plural(len(whole.runs), 'run')} in {plural(blocks, 'block')}{cut}; plan {made.plan_id}"
+    )
     part = ("--shard", f"1/{made.shards}") if made.shards > 1 else ()
     typer.echo(f"To run it: {suggest('run', out, *part)}")

@@ -1,5 +1,6 @@
 """`tiltyard run`: runs what is left of a trial."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from tiltyard_cli.asked import ask
 from tiltyard_cli.closing import closing
+from tiltyard_cli.counts import plural
 from tiltyard_cli.estimating import show_estimate
 from tiltyard_cli.invocation import again
 from tiltyard_cli.loading import warn
@@ -82,6 +84,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
     """
     from tiltyard_specs import Selection, UsageError  # noqa: PLC0415
 
+    _require_sense(out, price_per_mtok, estimate=estimate, dry_run=dry_run)
     if not estimate and (prior or price_per_mtok is not None or as_json):
         raise UsageError("--from, --price-per-mtok and --json need --estimate")
     selection = Selection(
@@ -124,6 +127,17 @@ def run(  # noqa: PLR0913  # one parameter for each option
     raise typer.Exit(int(result.exit_code))
 
 
+def _require_sense(out: str | None, price: float | None, *, estimate: bool, dry_run: bool) -> None:
+    from tiltyard_specs import UsageError  # noqa: PLC0415
+
+    if out is not None and not out.strip():
+        raise UsageError("--out is empty; name a folder or s3://bucket/prefix")
+    if price is not None and not math.isfinite(price):
+        raise UsageError(f"--price-per-mtok is {price}, it must be a number")
+    if estimate and dry_run:
+        raise UsageError("--estimate and --dry-run exclude each other; both run nothing")
+
+
 def _run(trial: "Trial", folder: str, options: "RunOptions") -> "TrialResult":
     from tiltyard_cli.trial_run import run_with_progress  # noqa: PLC0415
     from tiltyard_specs import InterruptedTrialError  # noqa: PLC0415
@@ -144,5 +158,6 @@ def _show(preview: "Preview", folder: str) -> None:
     if preview.superseded:
         typer.echo(preview.superseded)
     typer.echo(
-        f"{len(runs)} runs, {len(done)} done, {len(preview.progress.left)} to run; results go to {folder}"
+        f"{plural(len(runs), 'run')}, {len(done)} done, {len(preview.progress.left)} to run; "
+        f"results go to {folder}"
     )
