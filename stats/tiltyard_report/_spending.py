@@ -17,7 +17,7 @@ def spending(report: Report) -> str:
             )
     if report.earlier_attempts.runs:
         earlier = fmt.plural(report.earlier_attempts.runs, "earlier attempt")
-        lines.append(f"- On top, {earlier} that were retried: {_spent(report.earlier_attempts, scripted)}.")
+        lines.append(f"- On top, {earlier} that settled no run: {_spent(report.earlier_attempts, scripted)}.")
     return "\n".join(lines)
 
 
