@@ -1,6 +1,6 @@
 """The passes of one arm with one agent, by question and by repetition: what pass rates are made from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +9,6 @@ from tiltyard_stats._result import IntArray
 
 Rep = tuple[int, int]
 """The result that a repetition comes from, and its number."""
-Pass = tuple[str, Rep, bool]
-"""Question, repetition, and whether the run passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +33,8 @@ class Grid:
         return bool(self.questions) and self.complete.size == self.n
 
 
-def grid(items: Iterable[Pass]) -> Grid:
-    """Lay passes out."""
-    by_question: dict[str, dict[Rep, bool]] = {}
-    for question, rep, passed in items:
-        by_question.setdefault(question, {})[rep] = passed
-    return _laid_out(by_question)
-
-
-def _laid_out(by_question: Mapping[str, Mapping[Rep, bool]]) -> Grid:
+def laid_out(by_question: Mapping[str, Mapping[Rep, bool]]) -> Grid:
+    """Lay out whether runs passed, by question and repetition."""
     names = tuple(sorted(by_question))
     cells = [by_question[name] for name in names]
     return Grid(

@@ -5,11 +5,12 @@ Worst case: against each arm in turn, its crashed runs fail and those of the oth
 take the dearest of the arm's runs on the question, those of the other side the cheapest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tiltyard_report._measures import tokens
 from tiltyard_report._run import Run
-from tiltyard_report._sample import Sample
+from tiltyard_report._sample import Extended, Sample
 from tiltyard_specs.outcomes import Outcome
 
 CRASHED = frozenset({Outcome.INFRA, Outcome.UNMETERED, Outcome.SETUP_FAILED, Outcome.UNDELIVERED})
@@ -21,48 +22,32 @@ def crashes(runs: Sequence[Run]) -> bool:
     return any(run.outcome in CRASHED for run in runs)
 
 
-def failed(runs: Sequence[Run]) -> Sample:
+def failed(runs: Sample) -> Sample:
     """A crash is a failed run."""
-    return Sample(_counted_as(runs, Outcome.FAILED))
+    return Extended(runs, _as(runs, Outcome.FAILED))
 
 
-def worst(runs: Sequence[Run]) -> Sample:
+def worst(runs: Sample) -> Sample:
     """Its crashes went against it."""
-    return Sample(_spending(_counted_as(runs, Outcome.FAILED), runs, dear=True))
+    return Extended(runs, _spending(_as(runs, Outcome.FAILED), runs, max))
 
 
-def best(runs: Sequence[Run]) -> Sample:
+def best(runs: Sample) -> Sample:
     """Its crashes would have gone well."""
-    return Sample(_spending(_counted_as(runs, Outcome.PASSED), runs, dear=False))
+    return Extended(runs, _spending(_as(runs, Outcome.PASSED), runs, min))
 
 
-def _counted_as(runs: Sequence[Run], outcome: Outcome) -> list[Run]:
-    ends: dict[str, Any] = {
-        "outcome": outcome,
-        "counted": True,
-        "passed": outcome.passed,
-        "score": float(outcome.passed),
-    }
-    return [run if run.counted or run.outcome not in CRASHED else run._replace(**ends) for run in runs]
+def _as(runs: Sample, outcome: Outcome) -> list[Run]:
+    """The crashed ones, as if they had ended so."""
+    passed = outcome.passed
+    ends: dict[str, Any] = {"outcome": outcome, "counted": True, "passed": passed, "score": float(passed)}
+    return [run._replace(**ends) for run in runs if not run.counted and run.outcome in CRASHED]
 
 
-def _spending(changed: Sequence[Run], runs: Sequence[Run], *, dear: bool) -> list[Run]:
-    """The crashed runs with the extreme spend of their question; unchanged where none is known."""
-    extremes = _extremes(runs, dear=dear)
+def _spending(crashed: Sequence[Run], runs: Sample, extreme: Callable[[Iterable[float]], float]) -> list[Run]:
+    """With the extreme spend of their question; unchanged where none is known."""
+    known = runs.by_question(tokens)
     return [
-        new if old.counted or old.outcome not in CRASHED else _at(new, extremes.get(old.question))
-        for new, old in zip(changed, runs, strict=True)
+        run._replace(tokens=int(extreme(known[run.question]))) if run.question in known else run
+        for run in crashed
     ]
-
-
-def _at(run: Run, tokens: int | None) -> Run:
-    return run if tokens is None else run._replace(tokens=tokens)
-
-
-def _extremes(runs: Sequence[Run], *, dear: bool) -> Mapping[str, int]:
-    found: dict[str, int] = {}
-    for run in runs:
-        if run.counted and run.tokens is not None:
-            pick = max if dear else min
-            found[run.question] = pick(run.tokens, found.get(run.question, run.tokens))
-    return found
