@@ -69,11 +69,12 @@ def _peak() -> float:
 
 def _ours(path: Path) -> tuple[float, float, int]:
     from tiltyard_report import analyse, render_markdown  # noqa: PLC0415 - what a child loads is measured
-    from tiltyard_report.table_columns import USED_COLUMNS  # noqa: PLC0415
+    from tiltyard_report.table_columns import LABELS, USED_COLUMNS  # noqa: PLC0415
 
     start = time.perf_counter()
-    with pq.ParquetFile(path, read_dictionary=["question", "arm", "agent", "outcome"]) as file:
-        columns = [name for name in USED_COLUMNS if name in file.schema_arrow.names]
+    there = set(pq.read_schema(path).names)
+    columns = [name for name in USED_COLUMNS if name in there]
+    with pq.ParquetFile(path, read_dictionary=[name for name in LABELS if name in there]) as file:
         batches = file.iter_batches(batch_size=16384, columns=columns, use_threads=False)
         report = analyse(batches)
     render_markdown(report)

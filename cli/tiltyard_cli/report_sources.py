@@ -18,8 +18,6 @@ _ROWS = frozenset({".jsonl", ".ndjson"})
 _MANY = 5000
 """Runs above which the table of compacted records is read."""
 _BATCH = 16384
-_LABELS = ["trial", "capability", "question", "arm", "agent", "outcome", "reason", "node", "model", "effort"]
-_TEXTS = ["kind", "images", "versions", "policy"]
 
 
 @dataclass(frozen=True)
@@ -159,11 +157,13 @@ def _table(name: str, store: "Store", stack: ExitStack) -> Source | None:
 def _batches(path: Path, stack: ExitStack) -> "Iterable[pa.RecordBatch]":
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    from tiltyard_report.table_columns import USED_COLUMNS  # noqa: PLC0415
+    from tiltyard_report.table_columns import LABELS, USED_COLUMNS  # noqa: PLC0415
 
-    file = stack.enter_context(pq.ParquetFile(path, read_dictionary=[*_LABELS, *_TEXTS]))
-    there = set(file.schema_arrow.names)
+    # A table of an earlier version may lack columns.
+    there = set(pq.read_schema(path).names)
     columns = [name for name in USED_COLUMNS if name in there]
+    labels = [name for name in LABELS if name in there]
+    file = stack.enter_context(pq.ParquetFile(path, read_dictionary=labels))
     batches: Iterable[pa.RecordBatch] = file.iter_batches(
         batch_size=_BATCH, columns=columns, use_threads=False
     )

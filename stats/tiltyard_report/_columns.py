@@ -40,6 +40,8 @@ USED_COLUMNS = tuple(
     if column.name in _PLAIN or column.name.rpartition("usage_")[2] in _BUCKETS
 )
 """The columns to read from a file."""
+LABELS = tuple(name for name in USED_COLUMNS if _KINDS[name] in {"label", "json"})
+"""Those of them with few different values: to be read as dictionaries, so that each is made once."""
 
 
 _Columns = dict[str, list[Any]]

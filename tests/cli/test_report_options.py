@@ -1,6 +1,7 @@
 """`tiltyard report` with its options, on several results, row files and bad input; `tiltyard rescore`."""
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Callable
@@ -8,6 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tiltyard_cluster.layout import TABLE_FILE
+from tiltyard_cluster.record_tables import TableWriter
+from tiltyard_report import analyse
+from tiltyard_specs.manifest import FileFact, Manifest
 
 Command = Callable[..., Any]
 SPEC = """\
@@ -184,3 +190,39 @@ def test_rescore_refuses_the_spec_of_another_trial(tiltyard: Command, results: P
         "tiltyard: trial.yaml is the spec of trial 'large', and results holds 'small': "
         "give the spec that the results came from\n"
     )
+
+
+@pytest.mark.slow
+def test_a_large_result_is_read_from_its_table(tiltyard: Command, tmp_path: Path) -> None:
+    """There is no record file at all; the numbers are those of the records."""
+    records = [
+        record(f"q{number}", arm, rep, "passed" if (number + rep) % 3 else "failed", "4")
+        for number in range(2)
+        for arm in ("plain", "docs")
+        for rep in range(1, 1301)
+    ]
+    folder = tmp_path / "large"
+    folder.mkdir()
+    write(folder, [])
+    with TableWriter(folder / TABLE_FILE) as writer:
+        for each in records:
+            writer.add(each)
+    digest = hashlib.sha256((folder / TABLE_FILE).read_bytes()).hexdigest()
+    manifest = Manifest(
+        plan_id="p",
+        trial="small",
+        partial=False,
+        runs={each["run_id"] + str(index): "d" for index, each in enumerate(records)},
+        files={TABLE_FILE: FileFact(sha256=digest, rows=len(records))},
+    )
+    (folder / "manifest.json").write_text(manifest.to_json())
+    done = tiltyard("report", "large", "--json")
+    data = json.loads(done.out)
+    expected = analyse(records, baseline="plain")
+
+    assert (done.code, done.err) == (0, "")
+    assert data["runs"] == 5200
+    assert data["headline"] == expected.headline
+    assert [arm["correct"]["successes"] for arm in data["agents"][0]["arms"]] == [
+        arm.correct.successes for arm in expected.agents[0].arms
+    ]
