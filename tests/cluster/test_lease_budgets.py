@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -12,6 +13,8 @@ from tiltyard_gateway.amounts import Amount, Cap
 from tiltyard_gateway.budget import Account, Budget, OverBudgetError, Reservation
 from tiltyard_gateway.config import LeaseOrder, LeaseState
 from tiltyard_gateway.leased import obey
+
+pytestmark = pytest.mark.slow  # hundreds of steps
 
 CAP = 1000
 NODES = 3

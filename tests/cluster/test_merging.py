@@ -23,6 +23,8 @@ from tiltyard_specs.manifest import FileFact, Manifest
 from tiltyard_specs.plan_file import PlanFile
 from tiltyard_specs.receipt import Selection, TrialReceipt
 
+pytestmark = pytest.mark.slow  # many files each
+
 MakeRecord = Callable[..., RunRecord]
 FILES = ("attempts.jsonl.zst", "manifest.json", "records.jsonl.zst", "records.parquet", "trial.json")
 

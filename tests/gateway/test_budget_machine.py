@@ -6,12 +6,15 @@ The fake provider keeps a bill of its own, which the gateway's sums are compared
 import asyncio
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tiltyard_gateway.amounts import Amount, Cap
 from tiltyard_gateway.budget import Account, Budget, OverBudgetError, Reservation
+
+pytestmark = pytest.mark.slow  # hundreds of steps
 
 CAP = Cap.of(usd=1.0, tokens=10_000)
 RUN_CAP = Cap.of(usd=0.4, tokens=5_000, turns=4)

@@ -23,6 +23,8 @@ from tiltyard_report.schema import published, schema_text
 from tiltyard_specs.record import RunRecord
 from tiltyard_specs.record_table import COLUMNS, cells
 
+pytestmark = pytest.mark.slow  # whole reports in every form
+
 NAMES = (
     "two_agents", "partial", "unhealthy", "scripted", "unknown_cost", "one_arm", "all_lost", "audit",
     "many_arms", "broken", "cut_off", "hostile", "claims", "empty",

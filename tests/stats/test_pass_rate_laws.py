@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import tiltyard_stats as stats
 
+pytestmark = pytest.mark.slow  # hundreds of examples each
+
 rates = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 case = st.integers(1, 5).flatmap(lambda r: st.tuples(st.integers(0, r), st.just(r)))
 arms = st.lists(st.tuples(case, case), min_size=1, max_size=12)
