@@ -54,11 +54,11 @@ class ImageArchives:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._pool.shutdown(cancel_futures=True)
-        if self._made is not None:
-            self.store.remove(self._key())
-            if isinstance(self.store, FolderStore):
-                with suppress(OSError):
-                    (self.store.root / _FOLDER).rmdir()
+        # Also where none was made: a driver that was killed may have left it.
+        self.store.remove(self._key())
+        if isinstance(self.store, FolderStore):
+            with suppress(OSError):
+                (self.store.root / _FOLDER).rmdir()
 
     def wanted(self) -> "Future[str]":
         """The key of the archive, once it is in the store."""

@@ -50,6 +50,11 @@ def ray_environment(token: str) -> dict[str, str]:
     }
 
 
+def _some_network() -> str:
+    """A part of loopback that no other cluster here is likely to have: Ray takes the same ports on each."""
+    return f"127.{1 + secrets.randbelow(254)}.{secrets.randbelow(256)}"
+
+
 @dataclass(slots=True)
 class LocalRayNode:
     """One node."""
@@ -82,6 +87,7 @@ class LocalCluster:
     started: list[LocalRayNode] = field(default_factory=list)
     address: str = ""
     """Where a driver connects to."""
+    _network: str = field(default_factory=_some_network)
     _folder: Path = field(default=Path())
     _stack: ExitStack = field(default_factory=ExitStack)
 
@@ -137,7 +143,7 @@ class LocalCluster:
         return node
 
     def _launch(self, number: int) -> LocalRayNode:
-        host = f"127.0.0.{_FIRST_HOST + number}"
+        host = f"{self._network}.{_FIRST_HOST + number}"
         if not self.address:
             self.address = f"{host}:{self.port or _free_port(host)}"
         own = self.environs[number] if number < len(self.environs) else {}

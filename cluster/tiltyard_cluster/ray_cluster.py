@@ -32,6 +32,8 @@ from tiltyard_specs.record import RunRecord
 
 LOCAL_NODES = 2
 """Of `--cluster local`."""
+_PROOF = ".proof"
+"""Key of the object by which nodes show that they see the results: one driver at a time writes there."""
 _LOCAL = re.compile(r"local(?::([1-9][0-9]?))?")
 _REMOTE = re.compile(r"(?!local:)[\w.-]+:[0-9]{1,5}")
 
@@ -118,7 +120,7 @@ def cluster_executor(
     ledger = session.actor(Ledger, session.own_node, *budget_units(budget, work.spent))
     books = Books(ledger, budget)
     setup = replace(work.setup(runs), ledger=ledger)
-    proof = (f".proof-{secrets.token_hex(8)}", secrets.token_bytes(16))
+    proof = (_PROOF, secrets.token_bytes(16))
     slack = {} if work.slack is None else {"slack": work.slack}
     with ExitStack() as stack:
         stack.callback(ledger.kill)

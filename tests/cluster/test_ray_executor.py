@@ -89,6 +89,11 @@ def workers(trial: Any) -> dict[str, int]:
     return found
 
 
+def second_host(cluster: LocalCluster) -> str:
+    """The name of the second node."""
+    return cluster.started[1].host
+
+
 @contextmanager
 def meanwhile(action: Callable[[], None]) -> Iterator[None]:
     """Do something beside the block; its failure is the test's."""
@@ -123,7 +128,7 @@ def assert_complete(trial: Any, done: list[Any]) -> None:
     assert not list(trial.out.rglob("begun.json"))
 
 
-def test_blocks_stay_together_on_one_of_several_nodes(tmp_path, engine, start) -> None:
+def test_blocks_stay_together_on_one_of_several_nodes(tmp_path, engine, start, cluster) -> None:
     """Both arms of a block run back to back in one slot; records name different nodes."""
     trial = contract.Prepared(tmp_path, engine, agents=SLOW, defaults=EIGHT)
     with start(trial, contract.never) as executor:
@@ -133,7 +138,7 @@ def test_blocks_stay_together_on_one_of_several_nodes(tmp_path, engine, start) -
         blocks.setdefault(each.planned.block, []).append(each)
 
     assert_complete(trial, done)
-    assert {each.record.node for each in done} == {"127.0.0.2", "127.0.0.3"}
+    assert {each.record.node for each in done} == {node.host for node in cluster.started}
     for first, second in blocks.values():
         assert first.record.node == second.record.node
         assert first.planned.position + 1 == second.planned.position
@@ -164,7 +169,7 @@ def test_a_node_that_is_killed_is_done_without(tmp_path, engine, start, cluster)
     trial = contract.Prepared(tmp_path, engine, agents=SLOW, defaults={**EIGHT, "reps": 8})
 
     def kill() -> None:
-        contract.wait_for(lambda: "127.0.0.3" in workers(trial), "a worker at work")
+        contract.wait_for(lambda: second_host(cluster) in workers(trial), "a worker at work")
         cluster.started[1].kill()
         cluster.start_node(1)
 
@@ -172,7 +177,7 @@ def test_a_node_that_is_killed_is_done_without(tmp_path, engine, start, cluster)
         done = contract.finish(executor, trial.blocks())
 
     assert_complete(trial, done)
-    assert any(each.record.node == "127.0.0.3" and not each.final for each in done)
+    assert any(each.record.node == second_host(cluster) and not each.final for each in done)
 
 
 ASKS = """\
@@ -195,7 +200,7 @@ def charged(trial: Any) -> float:
     return sum(spend.get("charged_usd") or 0.0 for spend in spends)
 
 
-def test_one_budget_holds_over_all_nodes(tmp_path, engine, start) -> None:
+def test_one_budget_holds_over_all_nodes(tmp_path, engine, start, cluster) -> None:
     """A call reserves 1.12 dollars and costs 11 cents: of 3 dollars 18 can be paid, on whatever nodes."""
     trial = contract.Prepared(
         tmp_path,
@@ -216,7 +221,7 @@ def test_one_budget_holds_over_all_nodes(tmp_path, engine, start) -> None:
         done = contract.finish(executor, trial.blocks())
     paid = [each for each in done if each.final]
 
-    assert {each.record.node for each in paid} == {"127.0.0.2", "127.0.0.3"}
+    assert {each.record.node for each in paid} == {node.host for node in cluster.started}
     assert {each.record.outcome for each in paid} == {Outcome.PASSED}
     assert len(paid) == 18
     assert charged(trial) <= 3.0
@@ -276,8 +281,8 @@ def test_a_node_that_hangs_and_comes_back_settles_nothing_twice(tmp_path, engine
     node, over = cluster.started[-1], threading.Event()
 
     def hang() -> None:
-        contract.wait_for(lambda: "127.0.0.3" in workers(trial), "a worker at work")
-        hung = workers(trial)["127.0.0.3"]
+        contract.wait_for(lambda: second_host(cluster) in workers(trial), "a worker at work")
+        hung = workers(trial)[second_host(cluster)]
         (raylet,) = [pid for pid in session_members(node.process.pid) if comm(pid) == "raylet"]
         os.kill(raylet, signal.SIGSTOP)
         try:
@@ -297,7 +302,7 @@ def test_a_node_that_hangs_and_comes_back_settles_nothing_twice(tmp_path, engine
         over.set()
     node.kill()
     cluster.start_node(1)
-    late = [each for each in done if each.final and each.record.node == "127.0.0.3"]
+    late = [each for each in done if each.final and each.record.node == second_host(cluster)]
     second = [each for each in done if each.record.attempt == 2]
 
     assert_complete(trial, done)

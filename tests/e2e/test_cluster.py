@@ -53,6 +53,9 @@ class Grid:
     engines: list[docker.DockerClient]
     s3: Any
 
+    def hosts(self) -> list[str]:
+        return [node.host for node in self.cluster.started]
+
     def environ(self) -> dict[str, str]:
         return self.cluster.environ
 
@@ -145,7 +148,7 @@ def test_results_are_those_of_one_machine(world: Any, grid: Grid, call_model: st
     assert (local.code, there.code) == (0, 0), there.err
     assert "images to nodes that lack them" in told
     assert len(far.records) == 12
-    assert {record.node for record in far.records} == {"127.0.0.2", "127.0.0.3", "127.0.0.4"}
+    assert {record.node for record in far.records} == set(grid.hosts())
     expected = {record.run_id: compared(record) for record in here.records}
     assert {record.run_id: compared(record) for record in far.records} == expected
     assert far.attempts == ()
@@ -159,7 +162,7 @@ def test_a_doctor_looks_at_every_node(world: Any, grid: Grid) -> None:
     found = world("cluster", "doctor", grid.cluster.address, "--out", out, **grid.environ())
 
     assert found.code == 0, found.out + found.err
-    for node in ("127.0.0.2", "127.0.0.3", "127.0.0.4"):
+    for node in grid.hosts():
         lines = [line for line in found.out.splitlines() if line.startswith(f"{node}  ")]
         for word in ("ray", "clock", "engine", "cache", "is seen from here"):
             assert any(word in line for line in lines), f"{word} of {node}: {found.out}"
@@ -188,7 +191,8 @@ def test_a_trial_ends_complete_whatever_is_killed_hangs_or_is_away(
     )  # fmt: skip
     with grid.executions(world.name) as made:
         driver = world.start(*command, **grid.environ())
-        until(lambda: grid.under_way(world.name, node=1) > 0, "agents on the second node")
+        until(lambda: driver.poll() is not None or grid.under_way(world.name, node=1) > 0, "agents there")
+        assert driver.poll() is None, driver.communicate()
         grid.cluster.started[1].kill()
         with store_away(grid):
             time.sleep(20)
@@ -199,7 +203,8 @@ def test_a_trial_ends_complete_whatever_is_killed_hangs_or_is_away(
         kept = settled(out)
         until(lambda: grid.containers(world.name) == [], "containers of a killed driver removed")
         driver = world.start(*command, **grid.environ())
-        until(lambda: grid.under_way(world.name, node=2) > 0, "agents on the third node")
+        until(lambda: driver.poll() is not None or grid.under_way(world.name, node=2) > 0, "agents there")
+        assert driver.poll() is None, driver.communicate()
         hung = [pid for pid in session_members(grid.cluster.started[2].process.pid) if comm(pid) == "raylet"]
         os.kill(hung[0], signal.SIGSTOP)
         done = world.end(driver)
