@@ -16,6 +16,18 @@ _SAID = {
 
 
 @contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Within the block, SIGINT and SIGTERM raise KeyboardInterrupt, also where a shell has SIGINT ignored."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
 def stop_on_signals(stopper: Stopper) -> Iterator[None]:
     """Within the block, signals go to `stopper`; SIGTERM counts as two interrupts."""
 

@@ -151,7 +151,8 @@ def test_a_taken_port_is_told(whole: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_says_where_and_ends_with_ctrl_c(results: Path) -> None:
-    command = [TILTYARD, "view", str(results), "--port", "0"]
+    # As in the background of a shell, where Ctrl-C is ignored to begin with.
+    command = ["sh", "-c", 'trap \'\' INT; exec "$0" "$@"', TILTYARD, "view", str(results), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
         assert process.stdout
         line = process.stdout.readline()

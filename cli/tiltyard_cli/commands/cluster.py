@@ -34,11 +34,11 @@ def up(
     Only who has the token can use them; it lies in a file that only you can read. A node's own engine holds
     its containers apart from the others'; they reach no network but the meter.
     """
+    from tiltyard_cli.signals import ended_by_signals  # noqa: PLC0415
     from tiltyard_cluster.local_cluster import LocalCluster  # noqa: PLC0415
     from tiltyard_cluster.node_engines import node_engines  # noqa: PLC0415
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with ExitStack() as stack:
+    with ended_by_signals(), ExitStack() as stack:
         environs = stack.enter_context(node_engines(local)) if engines else ()
         cluster = stack.enter_context(LocalCluster(local, environs=environs, port=port))
         token = stack.enter_context(tempfile.NamedTemporaryFile("w", prefix="tiltyard-token-"))

@@ -22,6 +22,7 @@ def view(
     Pages of a trial that is still running show its runs as they come.
     """
     from tiltyard_cli.serving import open_server  # noqa: PLC0415
+    from tiltyard_cli.signals import ended_by_signals  # noqa: PLC0415
     from tiltyard_cli.site_source import LiveSite, load_site, signature  # noqa: PLC0415
     from tiltyard_cli.waiting import Waiting  # noqa: PLC0415
     from tiltyard_cluster import open_result  # noqa: PLC0415
@@ -32,7 +33,8 @@ def view(
         site = LiveSite(partial(load_site, results, store, s3_endpoint), partial(signature, store))
     with open_server(site, port) as server:
         try:
-            typer.echo(f"http://127.0.0.1:{server.server_address[1]}/  (Ctrl-C ends it)")
-            server.serve_forever()
+            with ended_by_signals():
+                typer.echo(f"http://127.0.0.1:{server.server_address[1]}/  (Ctrl-C ends it)")
+                server.serve_forever()
         except KeyboardInterrupt:
             typer.echo("")
