@@ -76,15 +76,27 @@ SLOW = [{"name": "four", "kind": "text", "command": "sleep 2; echo 4"}]
 EIGHT = {"reps": 4, "timeout": 60, "parallel": 2}
 
 
+def claims(trial: Any) -> list[dict[str, Any]]:
+    """The attempts that are claimed now, while others come and go."""
+    texts = [trial.store.get(key) for key in keys_now(trial) if key.endswith("/begun.json")]
+    return [json.loads(text) for text in texts if text is not None]
+
+
+def keys_now(trial: Any) -> list[str]:
+    """All objects below runs/, read again when a folder vanishes meanwhile."""
+    while True:
+        with suppress(FileNotFoundError):
+            return list(trial.store.list("runs/"))
+
+
 def workers(trial: Any) -> dict[str, int]:
     """The process of each node's worker that runs an agent now, by the name in its attempts' claims."""
     labels = [f"tiltyard.trial={trial.name}", "tiltyard.role=run"]
     found = {}
     for each in trial.engine.api.containers(filters={"label": labels}):
-        run = each["Labels"]["tiltyard.run"]
-        for path in trial.out.rglob("begun.json"):
-            claim = json.loads(path.read_text())
-            if claim["run_id"] == run and str(claim["attempt"]) == each["Labels"]["tiltyard.attempt"]:
+        run, attempt = each["Labels"]["tiltyard.run"], each["Labels"]["tiltyard.attempt"]
+        for claim in claims(trial):
+            if claim["run_id"] == run and str(claim["attempt"]) == attempt:
                 found[claim["node"]] = int(each["Labels"]["tiltyard.pid"].partition(":")[0])
     return found
 
@@ -144,6 +156,7 @@ def test_blocks_stay_together_on_one_of_several_nodes(tmp_path, engine, start, c
         assert first.planned.position + 1 == second.planned.position
 
 
+@pytest.mark.node_faults
 def test_a_worker_that_is_killed_loses_its_attempts_only(tmp_path, engine, start) -> None:
     """They stand on record, their runs are done again, and the guard removes the containers."""
     trial = contract.Prepared(tmp_path, engine, agents=SLOW, defaults=EIGHT)
@@ -164,6 +177,7 @@ def test_a_worker_that_is_killed_loses_its_attempts_only(tmp_path, engine, start
         assert final.record.attempt == each.record.attempt + 1
 
 
+@pytest.mark.node_faults
 def test_a_node_that_is_killed_is_done_without(tmp_path, engine, start, cluster) -> None:
     """All its processes at once; a node that comes in its place works along."""
     trial = contract.Prepared(tmp_path, engine, agents=SLOW, defaults={**EIGHT, "reps": 8})
@@ -229,6 +243,7 @@ def test_one_budget_holds_over_all_nodes(tmp_path, engine, start, cluster) -> No
     assert spending.exhausted()
 
 
+@pytest.mark.node_faults
 def test_spend_of_a_worker_that_is_killed_is_on_record(tmp_path, engine, start) -> None:
     """What its attempts had paid stands in theirs, once a worker comes in its place and finds their calls."""
     trial = contract.Prepared(
@@ -241,10 +256,15 @@ def test_spend_of_a_worker_that_is_killed_is_on_record(tmp_path, engine, start) 
         budget={"usd": 5},
     )
     cache = cache_folder(os.environ) / "cluster"
+    runs = {run.run_id for run in trial.resolved.plan.runs}
+
+    def paid() -> bool:
+        """Whether the meter has written a call of this trial down."""
+        files = cache.glob("*/*/*/calls.jsonl")
+        return any(file.parent.name.partition(".")[0] in runs and file.stat().st_size for file in files)
 
     def kill() -> None:
-        paid = lambda: [path for path in cache.rglob("calls.jsonl") if path.stat().st_size]  # noqa: E731
-        contract.wait_for(lambda: bool(paid()) and bool(workers(trial)), "a call that was paid")
+        contract.wait_for(lambda: paid() and bool(workers(trial)), "a call that was paid")
         os.kill(next(iter(workers(trial).values())), signal.SIGKILL)
 
     with start(trial, contract.never) as executor, meanwhile(kill):
@@ -253,7 +273,7 @@ def test_spend_of_a_worker_that_is_killed_is_on_record(tmp_path, engine, start) 
 
     assert_complete(trial, done)
     assert lost
-    assert all(each.record.metered.incomplete for each in lost[:1])
+    assert any(each.record.metered and each.record.metered.incomplete for each in lost), lost
     for each in lost:
         attempt = trial.out / "runs" / f"sum/{each.planned.arm}/asks/1/attempts/1/attempt.json"
         spend = json.loads(attempt.read_text())["metered"]
@@ -274,6 +294,7 @@ def let_go(trial: Any, attempt: int | None = None, *, without: int = 0) -> None:
                 trial.engine.containers.get(each["Id"]).exec_run(["touch", "/tmp/go"])
 
 
+@pytest.mark.node_faults
 def test_a_node_that_hangs_and_comes_back_settles_nothing_twice(tmp_path, engine, start, cluster) -> None:
     """Its worker goes on and ends first: that is the run's record; the second attempt is kept beside it."""
     defaults = {"reps": 3, "timeout": 300, "parallel": 2}
@@ -287,9 +308,9 @@ def test_a_node_that_hangs_and_comes_back_settles_nothing_twice(tmp_path, engine
         os.kill(raylet, signal.SIGSTOP)
         try:
             contract.wait_for(lambda: any("is lost" in str(event) for event in trial.events), "given up")
-            while '"attempt": 2' not in claims(trial):
+            while not any(claim["attempt"] == 2 for claim in claims(trial)):
                 let_go(trial, attempt=1, without=hung)
-            while len(list(trial.out.rglob("run.json"))) < 3:
+            while sum(key.endswith("/run.json") for key in keys_now(trial)) < 3:
                 let_go(trial, attempt=1)
         finally:
             os.kill(raylet, signal.SIGCONT)
@@ -310,10 +331,6 @@ def test_a_node_that_hangs_and_comes_back_settles_nothing_twice(tmp_path, engine
     assert {each.record.attempt for each in done if each.final} == {1}
     assert second
     assert all(each.record.outcome is Outcome.PASSED and not each.final for each in second)
-
-
-def claims(trial: Any) -> str:
-    return "".join(path.read_text() for path in trial.out.rglob("begun.json"))
 
 
 def comm(pid: int) -> str:

@@ -177,6 +177,7 @@ def test_a_wrong_token_is_told(world: Any, grid: Grid) -> None:
     assert "RAY_AUTH_TOKEN" in found.err
 
 
+@pytest.mark.node_faults
 def test_a_trial_ends_complete_whatever_is_killed_hangs_or_is_away(
     world: Any, grid: Grid, call_model: str, until: Callable[..., None]
 ) -> None:
