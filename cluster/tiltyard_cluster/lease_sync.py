@@ -45,6 +45,7 @@ class LeaseSync:
     _granted: int = 0
     _keeps: int | None = None
     _details_at: float = 0.0
+    _told: int = 0
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -86,8 +87,10 @@ class LeaseSync:
         # An order that changes nothing: how the gateway stands now.
         state = self.gateway.lease(LeaseOrder(granted=self._granted)) if self.leased else LeaseState()
         details = None
-        if time.monotonic() >= self._details_at:
+        if state.spent != self._told or time.monotonic() >= self._details_at:
+            # Read after the sum, so that whatever is in it has an attempt to stand in.
             details = self.running()
+            self._told = state.spent
             self._details_at = time.monotonic() + _DETAILS_EVERY
         return NodeReport(
             self.node,
