@@ -240,7 +240,7 @@ def test_a_shard_keeps_to_its_part_of_the_budget(sharded: Any) -> None:
     )
 
     assert done.code == 3
-    assert "tokens of the budget of 300" in done.out
+    assert "300 tokens of the trial's budget of 300 tokens is left" in done.out
     manifest = json.loads((sharded.folder / "poor" / "manifest.json").read_text())
     assert manifest["partial"]
     refused = merge(sharded, "never", "poor", *sharded.shards[1:])
