@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,7 +188,8 @@ class Watch:
     def _signal(self) -> None:
         # There is no room for one more process where an agent used up its pids: it is killed next anyway.
         with suppress(docker.errors.DockerException, requests.RequestException, InfraError):
-            self._container.run(["sh", "-c", "kill -INT -1"], user=AGENT_UID).output()
+            # Read to its end as a stream: that closes its connection, also when the kill breaks it off.
+            deque(self._container.run(["sh", "-c", "kill -INT -1"], user=AGENT_UID).stream(), maxlen=0)
 
     def _end(
         self, code: int | None, state: State, seconds: float, files: OutputFiles, error: Exception | None
