@@ -1,5 +1,6 @@
 """What both APIs of OpenAI have in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ _LIST_PRICE_TIERS = frozenset({None, "auto", "default", "flex"})
 """flex costs less."""
 
 
-class OpenAIWire(BodyWire):
+class OpenAIWire(BodyWire, ABC):
     """Keys, errors and caching."""
 
     provider: str = "openai"
@@ -37,9 +38,9 @@ class OpenAIWire(BodyWire):
             body.pop(key, None)
         self.add_nonce(body, nonce)
 
+    @abstractmethod
     def add_nonce(self, body: dict[str, Any], nonce: str) -> None:
         """Make the prompt begin as no other run's does."""
-        raise NotImplementedError
 
 
 def is_premium(body: Mapping[str, Any]) -> bool:
