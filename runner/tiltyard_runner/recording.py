@@ -1,7 +1,7 @@
 """Builds the record that an attempt leaves."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from tiltyard_gateway.config import RunMeter
@@ -71,13 +71,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
     found = ran.grade if ran else Grade()
     history = _history_reads(job, result)
     return RunRecord(
-        run_id=identity.run_id,
-        trial=identity.trial,
-        capability=identity.capability,
-        question=identity.question,
-        arm=identity.arm,
-        agent=identity.agent,
-        rep=identity.rep,
+        **asdict(identity),
         attempt=attempt,
         outcome=outcome,
         reason=None if reason is None else visible(reason, one_line=True),
@@ -97,8 +91,6 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         node=node,
         images=dict(job.images),
         versions=dict(job.versions),
-        position=identity.position,
-        block=identity.block,
         model=visible(result.model, one_line=True) if result.model else task.model,
         effort=job.effort,
         kind=job.kind,
