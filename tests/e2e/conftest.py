@@ -92,6 +92,14 @@ class World:
         assert "Traceback" not in err, err
         return Done(process.returncode, out, err)
 
+    def end_started(self) -> None:
+        """End what a failed test has left: the tests after it must not fail with it."""
+        for process in self.started:
+            if process.returncode is None:
+                process.send_signal(signal.SIGTERM)
+                process.communicate(timeout=PATIENCE)
+        self.started.clear()
+
     def records(self) -> dict[str, dict[str, Any]]:
         """Every run.json by its folder below runs/."""
         runs = self.out / "runs"
@@ -192,10 +200,7 @@ def world(
     name = f"e2e-{request.module.__name__.rpartition('.')[2].replace('_', '-')}-{os.getpid()}"
     world = World(folder, temporary, engine, name)
     yield world
-    for process in world.started:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=PATIENCE)
+    world.end_started()
     for container in world.containers():
         engine.api.remove_container(container, force=True, v=True)
     shutil.rmtree(temporary, ignore_errors=True)

@@ -35,6 +35,7 @@ def fresh(world: Any) -> Iterator[Any]:
     world.write(SPEC)
     shutil.rmtree(world.out, ignore_errors=True)
     yield world
+    world.end_started()
     shutil.rmtree(world.out, ignore_errors=True)
 
 
@@ -46,6 +47,20 @@ def mounted(folder: Path, *what: str) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@contextmanager
+def covered_read_only(folder: Path) -> Iterator[None]:
+    """A read-only view of a folder over itself: open files forbid to remount the folder itself.
+
+    The view is made read-only where nobody writes: one file open for writing would forbid that as well.
+    """
+    view = folder.parent / "view"
+    with mounted(view, "--bind", str(folder)):
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(view)], check=True)
+        # A bind mount takes over the flags of what it shows.
+        with mounted(folder, "--bind", str(view)):
+            yield
 
 
 def fill(path: Path) -> None:
@@ -127,11 +142,8 @@ def test_a_read_only_folder(fresh: Any, until: Callable[..., None]) -> None:
         )
 
         process = started(fresh, until)
-        # Open files forbid a plain remount: the folder is covered by a read-only view of itself.
-        subprocess.run(["mount", "--bind", str(fresh.out), str(fresh.out)], check=True)
-        subprocess.run(["mount", "-o", "remount,bind,ro", str(fresh.out)], check=True)
-        done = fresh.end(process)
-        subprocess.run(["umount", "-l", str(fresh.out)], check=True)
+        with covered_read_only(fresh.out):
+            done = fresh.end(process)
         assert done.code == 69
         told = only_sentence(done)
         assert "Read-only file system; finished runs are kept: make it writable" in told
