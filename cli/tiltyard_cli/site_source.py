@@ -59,15 +59,15 @@ def load_site(name: str, store: "Store", endpoint: str | None, version: str | No
 
 
 def signature(store: "Store") -> str:
-    """What changes when a result does: its records come and go under names of their own."""
+    """What changes when a result does: its records come, go, and are written again."""
     from tiltyard_cluster.layout import ATTEMPT, MANIFEST, RECORD, RUNS, TRIAL  # noqa: PLC0415
 
     digest = hashlib.sha256()
     for key in (TRIAL, MANIFEST):
         digest.update(store.get(key) or b"")
-    names = (key for key in store.list(RUNS) if key.endswith((f"/{RECORD}", f"/{ATTEMPT}")))
-    for key in sorted(names):
-        digest.update(key.encode() + b"\0")
+    stamps = (item for item in store.stamps(RUNS) if item[0].endswith((f"/{RECORD}", f"/{ATTEMPT}")))
+    for key, stamp in sorted(stamps):
+        digest.update(f"{key}\0{stamp}\0".encode())
     return digest.hexdigest()[:16]
 
 

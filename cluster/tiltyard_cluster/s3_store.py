@@ -183,6 +183,10 @@ class S3Store:
 
     def list(self, prefix: str) -> Iterator[str]:
         """See `Store`."""
+        return (key for key, _ in self.stamps(prefix))
+
+    def stamps(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """See `Store`. The service lists each object with its tag."""
         start = self._prefix + prefix
         token: dict[str, Any] = {}
         while True:
@@ -192,7 +196,7 @@ class S3Store:
             for item in page.get("Contents", []):
                 key = item["Key"].removeprefix(self._prefix)
                 if not key.startswith("."):
-                    yield key
+                    yield key, item["ETag"]
             if not page.get("IsTruncated"):
                 return
             token = {"ContinuationToken": page["NextContinuationToken"]}

@@ -46,6 +46,10 @@ class Store(Protocol):
         """The keys that begin with `prefix`, in no particular order."""
         ...
 
+    def stamps(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """The same keys, each with a mark that is another one once the object was replaced."""
+        ...
+
     def move(self, source: str, target: str) -> None:
         """Give every object below the folder `source` a key below `target`."""
         ...
@@ -155,6 +159,13 @@ class FolderStore:
                 key = Path(folder, name).relative_to(self.root).as_posix()
                 if key.startswith(prefix) and not name.startswith(_TEMPORARY):
                     yield key
+
+    def stamps(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """See `Store`. A put is a rename, so that a new file number tells it even within one tick."""
+        for key in self.list(prefix):
+            with contextlib.suppress(FileNotFoundError):
+                facts = self._path(key).stat()
+                yield key, f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns}"
 
     def move(self, source: str, target: str) -> None:
         """See `Store`. One rename where the target is new, so that a kill leaves no half of it."""

@@ -1,6 +1,7 @@
 """`tiltyard view`: loopback alone, no file but the pages, and new results as they come."""
 
 import http.client
+import json
 import os
 import shutil
 import signal
@@ -100,7 +101,23 @@ def test_new_results_show_up(served: Ask, results: Path, sample: ModuleType) -> 
     taken.write_text(text)
 
     assert _until(lambda: served(path)[0] == 200)
-    assert served("/_version") == before != gone
+    assert gone not in {before, served("/_version")}
+
+
+@pytest.mark.slow
+def test_a_record_that_is_written_again_shows_up(served: Ask, results: Path) -> None:
+    """A run that was opened again and ended otherwise: same name, same size, other content."""
+    record = next(results.glob("runs/*/docs/claude/2/run.json"))
+    page = "/run/" + str(record.parent.relative_to(results / "runs")) + ".html"
+    text = record.read_text()
+    answer = json.loads(text)["answer"]
+    assert answer in served(page)[1]
+
+    FolderStore(results).put(
+        record.relative_to(results).as_posix(), text.replace(answer, answer.swapcase()).encode()
+    )
+
+    assert _until(lambda: answer.swapcase() in served(page)[1])
 
 
 def test_a_result_that_cannot_be_read_just_now_leaves_the_last_pages() -> None:

@@ -49,6 +49,18 @@ class StoreContract:
         assert store.get("a/b") == b"after"
         assert list(store.list("a/")) == ["a/b"]
 
+    def test_a_stamp_changes_with_its_object(self, store: Store) -> None:
+        """And with nothing else."""
+        store.put("a/b", b"before")
+        store.put("a/c", b"before")
+        first = dict(store.stamps("a/"))
+        store.put("a/b", b"after!")
+        second = dict(store.stamps("a/"))
+
+        assert first.keys() == second.keys() == {"a/b", "a/c"}
+        assert first["a/b"] != second["a/b"]
+        assert first["a/c"] == second["a/c"]
+
     def test_put_if_absent_never_replaces(self, store: Store) -> None:
         assert store.put_if_absent("a/b", b"first")
         assert not store.put_if_absent("a/b", b"second")

@@ -33,16 +33,20 @@ def render_html(report: Report) -> str:
 
 def overview(report: Report) -> dict[str, object]:
     """What a page that shows a whole report needs."""
-    marks = ["PARTIAL"] * (report.state == "partial") + ["UNHEALTHY"] * (not report.healthy)
     every = [part for part in sections(render_markdown(report)) if part.title not in _ABOVE]
     return {
         "report": report,
-        "marks": marks,
+        "marks": marks_of(report),
         "title": report.name or "Trial",
         "figures": [_figure(picture) for picture in draw(picture_numbers(report), report)],
         "sections": [(part, _opened(part)) for part in every],
         "folded": FOLDED_ROWS,
     }
+
+
+def marks_of(report: Report) -> list[str]:
+    """What must stand beside everything that is taken from a report."""
+    return ["PARTIAL"] * (report.state == "partial") + ["UNHEALTHY"] * (not report.healthy)
 
 
 def _opened(part: Section) -> bool:

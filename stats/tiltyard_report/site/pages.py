@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from markupsafe import Markup
 
 from tiltyard_report.html.environment import render
-from tiltyard_report.html.render import FOLDED_ROWS, overview
+from tiltyard_report.html.render import FOLDED_ROWS, marks_of, overview
 from tiltyard_report.model import ArmRow, QuestionCell, QuestionRow, Report
 from tiltyard_report.site.files import NoFiles, Record, RunFiles
 from tiltyard_report.site.index import Entry, names, read_entries
@@ -109,6 +109,7 @@ class Site:
             "capabilities": self._capabilities,
             "arms": self._arms,
             "agents": self._agents,
+            "marks": marks_of(self.report),
             "trial": self.report.name or "Trial",
             "choices": self._choices,
         }

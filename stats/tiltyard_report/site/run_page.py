@@ -146,7 +146,7 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
     for key, label in named:
         if record.get(key) is not None:
             yield label, _word(record[key])
-    for name, version in _part(record, "versions").items():
+    for name, version in sorted(_part(record, "versions").items()):
         yield f"Version of {name}", str(version)
 
 
@@ -156,14 +156,14 @@ def _limits(record: Record) -> Iterator[tuple[str, str]]:
         if policy.get(key) is not None:
             yield key.replace("_", " "), _word(policy[key])
     limits = policy.get("limits")
-    for name, value in (limits if isinstance(limits, Mapping) else {}).items():
+    for name, value in sorted((limits if isinstance(limits, Mapping) else {}).items()):
         if value is not None:
             in_bytes = name in {"memory", "disk", "output"} and isinstance(value, int)
             yield str(name), size(value) if in_bytes and isinstance(value, int) else _word(value)
 
 
 def _images(record: Record) -> Iterator[tuple[str, str, str]]:
-    for layer, image in _part(record, "images").items():
+    for layer, image in sorted(_part(record, "images").items()):
         facts = image if isinstance(image, Mapping) else {}
         yield str(layer), str(facts.get("id") or ""), str(facts.get("tag") or "")
 
