@@ -1,13 +1,9 @@
-"""The report as plain text, and on a terminal: the same parts in the same order as in Markdown."""
+"""The report as plain text: the same parts in the same order as in Markdown."""
 
 import re
-from typing import TYPE_CHECKING
 
 from tiltyard_report.markdown import render_markdown
 from tiltyard_report.model import Report
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _HEADING = re.compile(r"(#{1,2}) (.*)")
 _ESCAPED = re.compile(r"\\([\\|`*\[\]<])")
@@ -17,13 +13,6 @@ _RULE = re.compile(r"\|[-:| ]+\|")
 def render_text(report: Report) -> str:
     """Lay a report out as plain text: no markup, headings underlined."""
     return "\n".join(_plain(line) for line in render_markdown(report).split("\n"))
-
-
-def print_report(report: Report, console: "Console") -> None:
-    """Show a report on a terminal, as wide as it is."""
-    from rich.markdown import Markdown  # noqa: PLC0415 - 0.1 s that only a terminal needs
-
-    console.print(Markdown(render_markdown(report)))
 
 
 def _plain(line: str) -> str:

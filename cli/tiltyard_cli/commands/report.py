@@ -145,7 +145,7 @@ def _put(analysed: "Report", layout: Format | None, out: Path | None) -> None:
     elif layout is None and sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415
 
-        from tiltyard_report.text import print_report  # noqa: PLC0415
+        from tiltyard_report.terminal import print_report  # noqa: PLC0415
 
         print_report(analysed, Console())
     else:
