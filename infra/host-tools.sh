@@ -2,7 +2,8 @@
 # Installs mmdebstrap, which makes the base image where no registry gives Debian. Quick when it is there.
 #
 #   infra/host-tools.sh             mmdebstrap
-#   infra/host-tools.sh --tests     docker-compose and systemd-analyze as well, which check files of infra/
+#   infra/host-tools.sh --tests     as well docker-compose and systemd-analyze, which check files of infra/, and
+#                                   docker-registry, a registry that tests start themselves
 #
 # Where mmdebstrap cannot be installed nothing fails yet: the base image may be pulled, and `tiltyard images bootstrap`
 # says what is missing.
@@ -19,6 +20,7 @@ packages="mmdebstrap uidmap debian-archive-keyring"
 if [ "${1:-}" = --tests ]; then
   command -v docker-compose >/dev/null || packages="$packages docker-compose"
   command -v systemd-analyze >/dev/null || packages="$packages systemd"
+  command -v docker-registry >/dev/null || packages="$packages docker-registry"
 fi
 complete && [ "$packages" = "mmdebstrap uidmap debian-archive-keyring" ] && exit 0
 if ! command -v apt-get >/dev/null; then
@@ -27,6 +29,10 @@ if ! command -v apt-get >/dev/null; then
 fi
 sudo=""
 [ "$(id -u)" = 0 ] || sudo=sudo
+# Its package would start it as a service of this machine. (`systemctl unmask docker-registry` undoes this.)
+case $packages in
+*docker-registry*) [ ! -d /run/systemd/system ] || $sudo systemctl mask --quiet docker-registry.service || true ;;
+esac
 say "installing $packages (some seconds)"
 $sudo apt-get update -q >/dev/null || say "apt-get update reported errors; trying all the same"
 # shellcheck disable=SC2086  # packages are words

@@ -34,6 +34,15 @@ S3Endpoint = Annotated[
         help="Address of the S3 service; default: AWS_ENDPOINT_URL_S3, else AWS.",
     ),
 ]
+Registry = Annotated[
+    str | None,
+    typer.Option(
+        "--registry",
+        metavar="NAME",
+        help="With a cluster: the registry, HOST[:PORT][/REPOSITORY], by which images reach nodes; "
+        "default: TILTYARD_REGISTRY, else through DEST.",
+    ),
+]
 Results = Annotated[
     str,
     typer.Argument(

@@ -9,11 +9,14 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+import docker
+
 from tiltyard_cluster.crew import words
 from tiltyard_cluster.doctor import Finding, examine_machine, missing, note, ok, open_engine
+from tiltyard_cluster.image_registry import Registry, ask_registry
 from tiltyard_cluster.ray_session import RaySession
 from tiltyard_cluster.store import FolderStore, Store
-from tiltyard_specs.errors import TiltyardError
+from tiltyard_specs.errors import TiltyardError, UnavailableError
 
 _SECONDS = 180.0
 _CLOCK_NOTE = 2.0
@@ -33,12 +36,18 @@ class NodeFindings:
 class NodeExaminer:
     """Looks at the node that it is on. An actor, and like all of them without Ray inside."""
 
-    def examine(self, store: Store | None, proof: tuple[str, bytes]) -> tuple[Finding, ...]:
+    def examine(
+        self, store: Store | None, proof: tuple[str, bytes], registry: Registry | None
+    ) -> tuple[Finding, ...]:
         """Everything but the clock."""
         engine = open_engine()
         with nullcontext() if isinstance(engine, Finding) else closing(engine):
-            found = tuple(examine_machine(engine, os.environ))
-        return found if store is None else (*found, _sees(store, proof))
+            found = [*examine_machine(engine, os.environ)]
+            if registry is not None and not isinstance(engine, Finding):
+                found.append(_registry(engine, registry))
+        if store is not None:
+            found.append(_sees(store, proof))
+        return tuple(found)
 
     def clock(self) -> float:
         """The time here."""
@@ -60,31 +69,38 @@ def installed() -> dict[str, str]:
     return found
 
 
-def examine_cluster(session: RaySession, store: Store | None = None) -> Iterator[NodeFindings]:
+def examine_cluster(
+    session: RaySession, store: Store | None = None, registry: Registry | None = None
+) -> Iterator[NodeFindings]:
     """What each node has and lacks.
 
     Args:
         session: The cluster.
         store: Where results are to go; every node must see it.
+        registry: Where nodes get images; every node's engine must reach it.
     """
     proof = (f".proof-{secrets.token_hex(8)}", secrets.token_bytes(16))
     if store is not None:
         store.put(*proof)
     try:
         for node in session.nodes():
-            yield NodeFindings(node.name, _examine(session, node.id, store, proof))
+            yield NodeFindings(node.name, _examine(session, node.id, store, proof, registry))
     finally:
         if store is not None:
             store.remove(proof[0])
 
 
 def _examine(
-    session: RaySession, node: str, store: Store | None, proof: tuple[str, bytes]
+    session: RaySession,
+    node: str,
+    store: Store | None,
+    proof: tuple[str, bytes],
+    registry: Registry | None,
 ) -> tuple[Finding, ...]:
     examiner = session.actor(NodeExaminer, node)
     try:
         versions = examiner.call("versions").result(_SECONDS)
-        found = examiner.call("examine", store, proof).result(_SECONDS)
+        found = examiner.call("examine", store, proof, registry).result(_SECONDS)
         asked = time.time()
         there = examiner.call("clock").result(_SECONDS)
         clock = _clock(there - (asked + time.time()) / 2)
@@ -110,6 +126,14 @@ def _clock(apart: float) -> Finding:
     if abs(apart) >= _CLOCK_MISSING:
         return missing(f"{text}: set it (NTP)")
     return note(f"{text}: times in records will not compare") if abs(apart) >= _CLOCK_NOTE else ok(text)
+
+
+def _registry(client: docker.DockerClient, registry: Registry) -> Finding:
+    try:
+        ask_registry(client, registry)
+    except UnavailableError as error:
+        return missing(f"registry: {error}")
+    return ok(f"registry: {registry} answers this engine")
 
 
 def _sees(store: Store, proof: tuple[str, bytes]) -> Finding:

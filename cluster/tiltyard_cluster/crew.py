@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from tiltyard_cluster.node_images import ImageSource
 from tiltyard_cluster.ray_session import Actor, ClusterNode, RaySession
 from tiltyard_cluster.ray_worker import MOST_SLOTS, Lacking, NodeWorker, Ready
 from tiltyard_cluster.workplace import WorkSetup
@@ -71,7 +72,7 @@ class Crew:
         args: Further arguments of the worker's class.
         post: Where news go: a queue that the driver reads.
         kind: The worker's class.
-        archive: The key of an archive of all images, for nodes that lack some.
+        images: Where nodes that lack images get them.
     """
 
     session: RaySession
@@ -79,7 +80,7 @@ class Crew:
     args: tuple[object, ...]
     post: "queue.SimpleQueue[Any]"
     kind: type = NodeWorker
-    archive: "Callable[[], Future[str]] | None" = None
+    images: "Callable[[], Future[ImageSource]] | None" = None
     _workers: dict[str, _Worker] = field(default_factory=dict)
     _hiring: dict[str, _Worker] = field(default_factory=dict)
     _names: Counter[str] = field(default_factory=Counter)
@@ -169,13 +170,13 @@ class Crew:
             case Ready() as ready:
                 self.post.put(Hired(name, ready))
             case Lacking(images):
-                if self.archive is None:
+                if self.images is None:
                     self.post.put(Refused(name, f"its engine lacks {len(images)} of the trial's images"))
                 else:
-                    self.archive().add_done_callback(partial(self._archived, name))
+                    self.images().add_done_callback(partial(self._have_images, name))
 
-    def _archived(self, name: str, done: "Future[str]") -> None:
-        """In the thread that made the archive."""
+    def _have_images(self, name: str, done: "Future[ImageSource]") -> None:
+        """In the thread that made them ready."""
         worker = self._hiring.get(name)
         if done.cancelled() or worker is None:
             return

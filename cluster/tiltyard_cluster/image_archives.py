@@ -6,9 +6,8 @@ then two runs of one arm would not be of one arm.
 
 import hashlib
 import tempfile
-import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +18,24 @@ import docker
 import docker.errors
 import requests
 
+from tiltyard_cluster.made_once import MadeOnce
+from tiltyard_cluster.node_images import ImageSource
 from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_specs.errors import UnavailableError
 
 _FOLDER = ".images"
 _CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArchive:
+    """See `ImageSource`: one archive of all images in the store."""
+
+    key: str
+
+    def give(self, client: docker.DockerClient, images: tuple[str, ...], store: Store, cache: Path) -> None:  # noqa: ARG002  # an archive has all of them
+        """See `ImageSource`."""
+        load_images(client, store, self.key, cache)
 
 
 @dataclass(slots=True)
@@ -43,9 +55,7 @@ class ImageArchives:
     images: tuple[str, ...]
     cache: Path
     tell: Callable[[str], None]
-    _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "image-archive"))
-    _made: "Future[str] | None" = None
-    _asking: threading.Lock = field(default_factory=threading.Lock)
+    _made: MadeOnce[ImageSource] = field(default_factory=lambda: MadeOnce("image-archive"))
 
     def __enter__(self) -> Self:
         return self
@@ -53,25 +63,22 @@ class ImageArchives:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._made.close()
         # Also where none was made: a driver that was killed may have left it.
         self.store.remove(self._key())
         if isinstance(self.store, FolderStore):
             with suppress(OSError):
                 (self.store.root / _FOLDER).rmdir()
 
-    def wanted(self) -> "Future[str]":
-        """The key of the archive, once it is in the store."""
-        with self._asking:
-            if self._made is None:
-                self._made = self._pool.submit(self._make)
-            return self._made
+    def wanted(self) -> "Future[ImageSource]":
+        """The archive, once it is in the store."""
+        return self._made.get(self._make)
 
     def _key(self) -> str:
         digest = hashlib.sha256("\n".join(sorted(self.images)).encode()).hexdigest()
         return f"{_FOLDER}/{digest}.tar.zst"
 
-    def _make(self) -> str:
+    def _make(self) -> StoredArchive:
         self.tell(f"sending {len(self.images)} images to nodes that lack them")
         self.cache.mkdir(parents=True, exist_ok=True)
         client = self.connect()
@@ -82,7 +89,7 @@ class ImageArchives:
                 self.store.put_file(self._key(), path)
         finally:
             client.close()
-        return self._key()
+        return StoredArchive(self._key())
 
 
 def save_images(client: docker.DockerClient, images: Iterable[str], path: Path) -> None:

@@ -1,9 +1,31 @@
-"""Which images an engine has, by id: every node runs the same ones, or none."""
+"""Which images an engine has, by id: every node runs the same ones, or none. Where it gets what it lacks."""
 
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
 
 import docker
 import docker.errors
+
+from tiltyard_cluster.store import Store
+
+
+class ImageSource(Protocol):
+    """Where a node gets images that it lacks. It travels to the node and holds no password."""
+
+    def give(self, client: docker.DockerClient, images: tuple[str, ...], store: Store, cache: Path) -> None:
+        """Bring images to an engine.
+
+        Args:
+            client: The node's engine.
+            images: Ids of what it lacks.
+            store: The results, as the node sees them.
+            cache: Folder for files on the way.
+
+        Raises:
+            UnavailableError: They cannot be had, or the engine does not take them.
+        """
+        ...
 
 
 def lacking(client: docker.DockerClient, images: Iterable[str]) -> tuple[str, ...]:

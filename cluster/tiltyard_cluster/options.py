@@ -32,6 +32,8 @@ class RunOptions:
         plan: Run what this plan says, at its commits; the trial must be the plan's.
         shard: Run this part of the plan.
         s3_endpoint: Address of the S3 service, for results in S3; by default what boto3 finds, else AWS.
+        registry: Where nodes of a cluster get images that they lack, `HOST[:PORT][/REPOSITORY]`; by default
+            what TILTYARD_REGISTRY names, else an archive in the results.
         cluster: Run on a Ray cluster: `local`, `local:N`, `auto` or `HOST:PORT`; by default on this machine.
         no_budget: Run agents that call paid models though the spec has no budget.
         listen: Called with each `Note`, `Planned`, `RunStarted` and `AttemptEnded`, from any thread.
@@ -46,6 +48,7 @@ class RunOptions:
     shard: ShardName | None = None
     s3_endpoint: str | None = None
     cluster: str | None = None
+    registry: str | None = None
     listen: Listener = _ignore
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 

@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
@@ -15,6 +15,7 @@ from tiltyard_cluster.crew import Crew
 from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
 from tiltyard_cluster.image_archives import ImageArchives
+from tiltyard_cluster.image_registry import ImageRegistry, named_registry
 from tiltyard_cluster.ledger import Ledger
 from tiltyard_cluster.local_cluster import LocalCluster
 from tiltyard_cluster.options import RunOptions, cache_folder
@@ -126,15 +127,7 @@ def cluster_executor(
         stack.callback(ledger.kill)
         stack.callback(work.store.remove, proof[0])
         work.store.put(*proof)
-        archives = stack.enter_context(
-            ImageArchives(
-                connect,
-                work.store,
-                setup.images,
-                cache_folder(work.options.environ) / "cluster",
-                lambda text: work.options.listen(Note(text)),
-            )
-        )
+        images = stack.enter_context(_images(work, setup.images))
         yield stack.enter_context(
             RayExecutor(
                 lambda post: Crew(
@@ -143,7 +136,7 @@ def cluster_executor(
                     (proof, version("tiltyard")),
                     post,
                     work.worker,
-                    archives.wanted,
+                    images.wanted,
                 ),
                 books=books,
                 publisher=SharedPublisher(work.store),
@@ -153,6 +146,19 @@ def cluster_executor(
                 **slack,
             )
         )
+
+
+def _images(
+    work: ClusterWork, images: tuple[str, ...]
+) -> "AbstractContextManager[ImageArchives | ImageRegistry]":
+    """What gives nodes the images that they lack."""
+
+    def tell(text: str) -> None:
+        work.options.listen(Note(text))
+
+    if (registry := named_registry(work.options.registry, work.options.environ)) is not None:
+        return ImageRegistry(connect, registry, images, work.forwarder, tell)
+    return ImageArchives(connect, work.store, images, cache_folder(work.options.environ) / "cluster", tell)
 
 
 def _setup_of(setup: WorkSetup, books: Books, name: str) -> WorkSetup:

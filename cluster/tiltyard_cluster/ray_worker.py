@@ -17,8 +17,7 @@ import requests
 from tiltyard_cluster.disk import require_room
 from tiltyard_cluster.engine_watch import await_engine
 from tiltyard_cluster.executor import OpenRun
-from tiltyard_cluster.image_archives import load_images
-from tiltyard_cluster.node_images import lacking
+from tiltyard_cluster.node_images import ImageSource, lacking
 from tiltyard_cluster.shared_publisher import SharedPublisher
 from tiltyard_cluster.staging import begin
 from tiltyard_cluster.store import FolderStore, Store
@@ -101,15 +100,16 @@ class NodeWorker:
             missing = lacking(self._workplace.client, self._setup.images)
             return Lacking(missing) if missing else self._ready()
 
-    def load(self, key: str) -> Ready:
-        """Load the images that the node lacks.
+    def load(self, source: ImageSource) -> Ready:
+        """Get the images that the node lacks.
 
         Raises:
             UnavailableError: It still lacks some.
         """
         with _plain_errors():
             work = self._workplace
-            load_images(work.client, self._publisher.store, key, work.staging.parent)
+            wanted = lacking(work.client, self._setup.images)
+            source.give(work.client, wanted, self._publisher.store, work.staging.parent)
             if missing := lacking(work.client, self._setup.images):
                 raise UnavailableError(f"its engine gave {len(missing)} images other ids than ours has")
             return self._ready()

@@ -1,11 +1,13 @@
 """The command line as a user meets it: a process, real containers, and a look at what is left afterwards."""
 
+import io
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -18,6 +20,13 @@ from typing import Any
 import docker
 import pytest
 import yaml
+
+from tiltyard_images import Image, ImageBuilder
+from tiltyard_images.context import recipe_digest
+from tiltyard_images.keys import key_of
+from tiltyard_images.lookup import Layer, find
+from tiltyard_images.pins import DEBIAN_SUITE, NODE_WHEEL
+from tiltyard_images.recipes import workspace_key
 
 TILTYARD = str(Path(sys.executable).with_name("tiltyard"))
 _PATH = {"PATH": f"{Path(TILTYARD).parent}:{os.environ['PATH']}"}
@@ -187,6 +196,47 @@ def until() -> Callable[..., None]:
 @pytest.fixture(scope="session")
 def call_model() -> str:
     return CALL_MODEL
+
+
+@pytest.fixture(scope="session")
+def furnish(engine: docker.DockerClient, cache_dir: Path) -> Callable[[docker.DockerClient], None]:
+    """Gives another engine what a trial of text agents finds built: tiny images under real ones' names."""
+    return lambda client: _furnish(client, engine, cache_dir)
+
+
+def _furnish(client: docker.DockerClient, real: docker.DockerClient, cache: Path) -> None:
+    system = _tiny_system()
+
+    def put(layer: Layer) -> Image:
+        repository, _, tag = layer.tag.partition(":")
+        changes = [f'LABEL {name}="{value}"' for name, value in layer.labels().items()]
+        client.api.import_image_from_data(system, repository=repository, tag=tag, changes=changes)
+        image = find(client, layer)
+        assert image is not None
+        return image
+
+    rootfs = put(Layer("rootfs", key_of("rootfs", DEBIAN_SUITE)))
+    base = put(Layer("base", key_of("base", rootfs.key, recipe_digest("base"), NODE_WHEEL), rootfs))
+    put(Layer("workspace", workspace_key(base, None, writable=False, history="none"), base))
+    forwarder = ImageBuilder(real, cache).forwarder()
+    client.images.load(b"".join(real.images.get(forwarder.tag).save(named=True)))
+
+
+def _tiny_system() -> bytes:
+    """A file system of a shell and `sleep`, from this machine."""
+    files = {"/bin/sh", "/bin/sleep"}
+    for program in tuple(files):
+        listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        files |= {word for word in listing.split() if word.startswith("/")}
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", dereference=True) as archive:
+        for file in sorted(files):
+            archive.add(Path(file).resolve(), arcname=file)
+        for folder, mode in (("workspace", 0o755), ("tmp", 0o1777), ("home/agent", 0o777)):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, mode
+            archive.addfile(entry)
+    return buffer.getvalue()
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,11 @@
 It is the test's own, in namespaces of its own, with tiny images under the names of the real ones.
 """
 
-import io
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,13 +17,6 @@ from typing import Any
 
 import docker
 import pytest
-
-from tiltyard_images import Image, ImageBuilder
-from tiltyard_images.context import recipe_digest
-from tiltyard_images.keys import key_of
-from tiltyard_images.lookup import Layer, find
-from tiltyard_images.pins import DEBIAN_SUITE, NODE_WHEEL
-from tiltyard_images.recipes import workspace_key
 
 pytestmark = [
     pytest.mark.engine,
@@ -99,49 +90,13 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def _tiny_system() -> bytes:
-    """A file system of a shell and `sleep`, from this machine."""
-    files = {"/bin/sh", "/bin/sleep"}
-    for program in tuple(files):
-        listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-        files |= {word for word in listing.split() if word.startswith("/")}
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", dereference=True) as archive:
-        for file in sorted(files):
-            archive.add(Path(file).resolve(), arcname=file)
-        for folder, mode in (("workspace", 0o755), ("tmp", 0o1777), ("home/agent", 0o777)):
-            entry = tarfile.TarInfo(folder)
-            entry.type, entry.mode = tarfile.DIRTYPE, mode
-            archive.addfile(entry)
-    return buffer.getvalue()
-
-
-def _furnish(client: docker.DockerClient, real: docker.DockerClient, cache: Path) -> None:
-    """Give the engine what a trial of text agents finds built."""
-    system = _tiny_system()
-
-    def put(layer: Layer) -> Image:
-        repository, _, tag = layer.tag.partition(":")
-        changes = [f'LABEL {name}="{value}"' for name, value in layer.labels().items()]
-        client.api.import_image_from_data(system, repository=repository, tag=tag, changes=changes)
-        image = find(client, layer)
-        assert image is not None
-        return image
-
-    rootfs = put(Layer("rootfs", key_of("rootfs", DEBIAN_SUITE)))
-    base = put(Layer("base", key_of("base", rootfs.key, recipe_digest("base"), NODE_WHEEL), rootfs))
-    put(Layer("workspace", workspace_key(base, None, writable=False, history="none"), base))
-    forwarder = ImageBuilder(real, cache).forwarder()
-    client.images.load(b"".join(real.images.get(forwarder.tag).save(named=True)))
-
-
 @pytest.fixture(scope="module")
-def other(engine: docker.DockerClient, cache_dir: Path) -> Iterator[Engine]:
+def other(furnish: Callable[[docker.DockerClient], None]) -> Iterator[Engine]:
     made = Engine(Path(tempfile.mkdtemp(prefix="ty-", dir="/tmp")))
     made.start()
     try:
         with closing(docker.DockerClient(made.host)) as client:
-            _furnish(client, engine, cache_dir)
+            furnish(client)
         yield made
     finally:
         made.remove()

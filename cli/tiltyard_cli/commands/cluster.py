@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tiltyard_cli.options import S3Endpoint
+from tiltyard_cli.options import Registry, S3Endpoint
 
 cluster_app = typer.Typer(
     help="Start Ray nodes on this machine, or examine a cluster.", rich_markup_mode=None
@@ -62,21 +62,24 @@ def doctor(
         typer.Option(metavar="DEST", help="Results folder or s3://bucket/prefix that every node must see."),
     ] = None,
     s3_endpoint: S3Endpoint = None,
+    registry: Registry = None,
 ) -> None:
     """Say of each node what it has for trials and what it lacks.
 
-    Looks at versions, clock, engine, disk and images, and with --out at the place for results. Exit code 0
-    means that every node could work, 69 that something needed is missing.
+    Looks at versions, clock, engine, disk and images; with --out at the place for results, and with
+    --registry at that. Exit code 0 means that every node could work, 69 that something needed is missing.
     """
     from tiltyard_cluster.addresses import open_store  # noqa: PLC0415
     from tiltyard_cluster.cluster_doctor import examine_cluster  # noqa: PLC0415
+    from tiltyard_cluster.image_registry import named_registry  # noqa: PLC0415
     from tiltyard_cluster.ray_cluster import open_cluster, parse_cluster  # noqa: PLC0415
     from tiltyard_specs.exit_codes import ExitCode  # noqa: PLC0415
 
     code = ExitCode.OK
     store = None if out is None else open_store(_absolute(out), s3_endpoint)
+    images = named_registry(registry, os.environ)
     with open_cluster(parse_cluster(address)) as session:
-        for node in examine_cluster(session, store):
+        for node in examine_cluster(session, store, images):
             for finding in node.findings:
                 typer.echo(f"{node.node}  {finding}")
                 code = code if finding.code is ExitCode.OK else finding.code

@@ -1,6 +1,7 @@
 """`tiltyard run`: runs what is left of a trial."""
 
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from tiltyard_cli.counts import plural
 from tiltyard_cli.estimating import show_estimate
 from tiltyard_cli.invocation import again
 from tiltyard_cli.loading import warn
-from tiltyard_cli.options import Agents, Arms, ModelScript, Questions, Reps, S3Endpoint
+from tiltyard_cli.options import Agents, Arms, ModelScript, Questions, Registry, Reps, S3Endpoint
 
 if TYPE_CHECKING:
     from tiltyard_cluster import Preview, RunOptions, TrialResult
@@ -48,6 +49,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
             help="Run on a Ray cluster: HOST:PORT, auto, or local[:N] for N nodes on this machine.",
         ),
     ] = None,
+    registry: Registry = None,
     reps: Reps = None,
     question: Questions = None,
     arm: Arms = None,
@@ -97,9 +99,13 @@ def run(  # noqa: PLR0913  # one parameter for each option
     from tiltyard_cluster.resolve import default_out  # noqa: PLC0415
 
     if cluster is not None:
+        from tiltyard_cluster.image_registry import named_registry  # noqa: PLC0415
         from tiltyard_cluster.ray_cluster import parse_cluster  # noqa: PLC0415
 
         parse_cluster(cluster)
+        named_registry(registry, os.environ)
+    elif registry is not None:
+        raise UsageError("--registry needs --cluster: on one machine nothing is sent to nodes")
     folder = out or str(default_out(asked.spec, asked.shard))
     options = RunOptions(
         retry_failed=retry_failed,
@@ -110,6 +116,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
         shard=asked.shard,
         s3_endpoint=s3_endpoint,
         cluster=cluster,
+        registry=registry,
     )
     if estimate:
         warn(trial, scripted=model_script is not None)
