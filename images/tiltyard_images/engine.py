@@ -1,12 +1,15 @@
 """The door to the Docker engine: a checked connection, and the facts that a record keeps about it."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import docker
 import requests
 from docker.constants import MINIMUM_DOCKER_API_VERSION
 from docker.errors import DockerException
+from docker.transport import UnixHTTPAdapter
+from docker.transport.unixconn import UnixHTTPConnectionPool
 
 from tiltyard_specs.errors import UnavailableError
 
@@ -50,7 +53,25 @@ def connect(timeout: float = CALL_TIMEOUT) -> docker.DockerClient:
     if client.api.base_url.startswith(_UNIX):
         # Nothing lies between us and a socket: looking for proxies and passwords took half of each call.
         client.api.trust_env = False
+        theirs = client.api.get_adapter(client.api.base_url)
+        assert isinstance(theirs, UnixHTTPAdapter)  # noqa: S101  # what answers to such an address
+        client.api.mount(_UNIX, _OnePool(theirs.socket_path, int(timeout), max_pool_size=POOL_SIZE))
     return client
+
+
+class _OnePool(UnixHTTPAdapter):
+    """Keeps connections to the engine open between calls.
+
+    The engine's client has a pool for each address, and an address names a container: hardly one of them is
+    used twice, and each call paid for a pool and a connection of its own.
+    """
+
+    def get_connection(
+        self, url: str | bytes, proxies: Mapping[str, str] | None = None
+    ) -> UnixHTTPConnectionPool:
+        """The one pool, whatever the address in full."""
+        del url
+        return super().get_connection(_UNIX, proxies)
 
 
 def _api_version(timeout: float) -> str:

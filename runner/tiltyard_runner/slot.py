@@ -4,6 +4,8 @@ One small forwarder container holds the network namespace and the way to the met
 it. The agent sees the meter at 127.0.0.1 and nothing else; forwarder and socket are out of its reach.
 """
 
+import math
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -22,6 +24,8 @@ _NOBODY = 65_534
 _BOUNDS = Bounds(cpus=1, memory=512 << 20, pids=16, disk=1 << 20)
 Condition = Literal["alive", "overwhelmed", "broken"]
 """overwhelmed: it broke by itself, which only what a run sends through it can bring about."""
+_FRESH = 1.0
+"""Seconds for which a look at the forwarder holds: a run that follows another need not look again."""
 _ENDED_FROM_OUTSIDE = frozenset({0, 128 + 9, 128 + 15})
 
 
@@ -54,6 +58,7 @@ class Slot:
             binds=(f"{socket_folder}:{_SOCKET_FOLDER}:ro",),
         )
         self._forwarder: Container | None = None
+        self._seen_alive = -math.inf
 
     def __enter__(self) -> Self:
         self._open()
@@ -66,7 +71,7 @@ class Slot:
 
     def network(self) -> str:
         """The network mode of a run's container; a forwarder that died is replaced first."""
-        if not self.alive():
+        if time.monotonic() - self._seen_alive > _FRESH and not self.alive():
             # Never restarted in place: a new start would get a new namespace under the old id.
             self._close()
             self._open()
@@ -94,6 +99,11 @@ class Slot:
 
     def condition(self) -> Condition:
         """How the forwarder stands."""
+        condition = self._condition()
+        self._seen_alive = time.monotonic() if condition == "alive" else -math.inf
+        return condition
+
+    def _condition(self) -> Condition:
         try:
             state = None if self._forwarder is None else self._forwarder.state()
         except docker.errors.NotFound:
