@@ -66,7 +66,9 @@ class Books:
 
 
 def _incomplete(spend: Spend) -> Spend:
-    return spend.model_copy(update={"cost_usd": None, "incomplete": (spend.incomplete or 0) + 1})
+    least = spend.cost_usd if spend.least_usd is None else spend.least_usd
+    more = {"cost_usd": None, "least_usd": least or None, "incomplete": (spend.incomplete or 0) + 1}
+    return spend.model_copy(update=more)
 
 
 def _with(spend: Spend, units: int, budget: Budget) -> Spend:

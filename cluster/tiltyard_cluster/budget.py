@@ -18,7 +18,7 @@ class Spent:
     """USD at known prices."""
     tokens: int = 0
     unpriced: int = 0
-    """Attempts whose metered cost is unknown."""
+    """Attempts whose metered cost is not fully known."""
     charged_usd: float = 0.0
     """What the budget was charged: the worst case stands in for usage that is unknown."""
     charged_tokens: int = 0
@@ -29,11 +29,12 @@ class Spent:
         if spend is None:
             return self
         tokens = (spend.usage.total if spend.usage is not None else None) or 0
+        usd = spend.cost_usd or spend.least_usd or 0.0
         return Spent(
-            usd=self.usd + (spend.cost_usd or 0.0),
+            usd=self.usd + usd,
             tokens=self.tokens + tokens,
             unpriced=self.unpriced + (spend.cost_usd is None),
-            charged_usd=self.charged_usd + (spend.charged_usd or spend.cost_usd or 0.0),
+            charged_usd=self.charged_usd + (spend.charged_usd or usd),
             charged_tokens=self.charged_tokens + (spend.charged_tokens or tokens),
         )
 

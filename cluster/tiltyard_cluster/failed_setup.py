@@ -6,6 +6,7 @@ from tiltyard_cluster.arm_images import FailedArm
 from tiltyard_cluster.events import AttemptEnded, Listener
 from tiltyard_cluster.plan import PlannedRun
 from tiltyard_cluster.publish import Publisher
+from tiltyard_runner.recording import NOTHING_SPENT
 from tiltyard_specs import AgentVariant, Trial
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord
@@ -34,6 +35,8 @@ def record_failed_setup(  # one argument for each fact of the record
         attempt=attempt,
         outcome=Outcome.SETUP_FAILED,
         reason=redactor.text(image.reason),
+        usage=NOTHING_SPENT.usage,
+        metered=NOTHING_SPENT,
         seconds=0.0,
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         node="",

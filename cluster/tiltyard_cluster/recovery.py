@@ -1,20 +1,18 @@
 """Finishes what a killed driver left in its staging folder: calls that were paid for are never lost."""
 
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
-
-from pydantic import ValidationError
 
 from tiltyard_cluster.layout import ATTEMPT, RECORD
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.staging import Begun, left_behind
-from tiltyard_gateway.config import RunMeter
+from tiltyard_gateway import RunMeter, settle_journal
+from tiltyard_runner.recording import metered_spend
 from tiltyard_runner.redaction import redact_attempt
 from tiltyard_specs.calls import Call
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
-from tiltyard_specs.record import RunRecord, Spend, parse_record
+from tiltyard_specs.record import RunRecord, parse_record
 
 _FREE = frozenset({"free", "refused"})
 
@@ -48,7 +46,7 @@ def _settle(begun: Begun, trial: str, publisher: Publisher, secrets: tuple[str, 
     if (text := begun.written_down(ATTEMPT)) is not None:
         publisher.earlier(begun.run, parse_record(text, str(begun.folder / ATTEMPT)), begun.folder)
         return True
-    calls = _calls(begun.folder / "calls.jsonl")
+    calls = settle_journal(begun.folder / "calls.jsonl")
     if all(call.outcome in _FREE for call in calls):
         return False
     # The killed driver had no time to mask them.
@@ -65,24 +63,9 @@ def _finish(begun: Begun, record: RunRecord, publisher: Publisher) -> None:
         publisher.earlier(begun.run, record, begun.folder)
 
 
-def _calls(path: Path) -> tuple[Call, ...]:
-    if not path.exists():
-        return ()
-    return tuple(_valid(path.read_text(encoding="utf-8", errors="replace").splitlines()))
-
-
-def _valid(lines: Iterable[str]) -> Iterable[Call]:
-    for line in lines:
-        try:
-            yield Call.model_validate_json(line)
-        except ValidationError:
-            # The last line may have been cut by the kill.
-            continue
-
-
 def _broken_off(begun: Begun, trial: str, calls: tuple[Call, ...]) -> RunRecord:
-    run, meter = begun.run, RunMeter(calls)
-    billable = sum(call.outcome not in _FREE for call in calls)
+    run = begun.run
+    spend = metered_spend(RunMeter(calls))
     return RunRecord(
         run_id=run.run_id,
         trial=trial,
@@ -93,15 +76,9 @@ def _broken_off(begun: Begun, trial: str, calls: tuple[Call, ...]) -> RunRecord:
         rep=run.rep,
         attempt=begun.attempt,
         outcome=Outcome.INFRA,
-        reason="the process that drove the trial ended before this attempt did",
-        usage=meter.usage,
-        metered=Spend(
-            usage=meter.usage,
-            cost_usd=meter.cost_usd,
-            calls=billable,
-            charged_usd=meter.charged_usd,
-            charged_tokens=meter.charged_tokens,
-        ),
+        reason="the process that drove the trial, or its gateway, ended before this attempt did",
+        usage=spend.usage if spend is not None and not spend.incomplete else None,
+        metered=spend,
         seconds=0.0,
         started_at=calls[0].started_at,
         node="",

@@ -35,6 +35,7 @@ from tiltyard_cluster.store import Store
 from tiltyard_cluster.superseded import superseded_note
 from tiltyard_cluster.trial_result import Preview, TrialResult
 from tiltyard_cluster.uncommitted import uncommitted
+from tiltyard_cluster.words import counted
 from tiltyard_images import connect, sweep_builds
 from tiltyard_runner.reaper import reap
 from tiltyard_specs import RunRecord, Trial, warnings
@@ -136,7 +137,7 @@ class _Start:
             with closing(connect(timeout=_REMOVAL)) as quick:
                 removed = reap(quick)
             if removed := removed + len(sweep_builds(client, cache_folder(options.environ))):
-                self._note(f"removed {removed} containers that a killed start had left")
+                self._note(f"removed {counted(removed, 'container')} that a killed start had left")
             resolved = resolve(self._trial, self._options)
             with disk_trouble(place.home):
                 before = self._before(resolved, publisher, place)
@@ -156,7 +157,7 @@ class _Start:
     def _before(self, resolved: Resolved, publisher: Publisher, place: Destination) -> Progress:
         secrets = known_secrets(self._trial, self._options.environ)
         if kept := recover(place.staging, self._trial.spec.name, publisher, secrets):
-            self._note(f"saved {kept} attempts that a killed start had left unfinished")
+            self._note(f"saved {counted(kept, 'attempt')} that a killed start had left unfinished")
         before = progress(resolved.plan, publisher)
         if note := superseded_note(publisher):
             self._note(note)

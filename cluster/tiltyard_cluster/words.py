@@ -1,4 +1,4 @@
-"""Texts of any length, made to fit a line."""
+"""Texts of any length, made to fit a line, and numbers with their nouns."""
 
 
 def one_line(text: str, longest: int = 200) -> str:
@@ -13,6 +13,11 @@ def one_line(text: str, longest: int = 200) -> str:
     half = (longest - 5) // 2
     before, after = _whole_words(whole[: half + 1]), _whole_words(whole[: -half - 2 : -1])[::-1]
     return f"{before} ... {after}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun: 1 run, 2 runs."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _whole_words(text: str) -> str:

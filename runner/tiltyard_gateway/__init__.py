@@ -16,7 +16,7 @@ from tiltyard_gateway.config import (
     Upstream,
     scripted_upstreams,
 )
-from tiltyard_gateway.journal import read_journal
+from tiltyard_gateway.journal import read_journal, settle_journal
 
 __all__ = [
     "GatewayConfig",
@@ -29,4 +29,5 @@ __all__ = [
     "Upstream",
     "read_journal",
     "scripted_upstreams",
+    "settle_journal",
 ]

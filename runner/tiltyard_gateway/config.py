@@ -190,9 +190,14 @@ class RunMeter:
     @property
     def cost_usd(self) -> float | None:
         """Sum of the known costs; None when no call has one, or when a call with known usage has no price."""
-        priced = [call.cost_usd for call in self.calls if call.cost_usd is not None]
         unpriced = any(_is_complete(call) and call.cost_usd is None for call in self.calls)
-        return None if unpriced or not priced else sum(priced)
+        return None if unpriced else self.least_usd
+
+    @property
+    def least_usd(self) -> float | None:
+        """Sum of the known costs, whatever is unknown beside them; None when no call has one."""
+        priced = [call.cost_usd for call in self.calls if call.cost_usd is not None]
+        return sum(priced) if priced else None
 
     @property
     def charged_usd(self) -> float | None:

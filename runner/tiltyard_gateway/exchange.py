@@ -60,7 +60,7 @@ class Exchange:
             keep_key=destination.key is None,
         )
         session = connections.session(address.socket)
-        self._pending.sent = True
+        self._run.send(self._pending)
         self._passage.send()
         try:
             async with session.request(

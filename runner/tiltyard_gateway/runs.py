@@ -22,6 +22,7 @@ from tiltyard_specs.trial import PriceRow
 _MESSAGE_LENGTH = 500
 _PATH_LENGTH = 500
 _BREAK_OFF_SECONDS = 5.0
+_NEVER_SETTLED = "the gateway was killed before the answer was whole"
 
 
 class _Paid(NamedTuple):
@@ -98,6 +99,16 @@ class Run:
             raise RefusedError(403, "the run has ended")
         pending.reservation = reservation
 
+    def send(self, pending: Pending) -> None:
+        """A request is about to go on: from here on it may be billed, whether or not anybody settles it."""
+        pending.sent = True
+        if pending.worst is None:
+            return
+        call = self._call(pending, "hung_up", self._paid(pending, "hung_up"), message=_NEVER_SETTLED)
+        if not self.journal.begin(call):
+            pending.sent = False
+            raise RefusedError(503, f"calls can no longer be recorded: {self.journal.error}")
+
     def settle(
         self,
         pending: Pending,
@@ -112,17 +123,14 @@ class Run:
             return
         pending.settled.set()
         self.body_bytes -= pending.body_size
-        model = pending.reading.model if pending.reading else None
-        row = self.price(model, pending.asked or pending.role, pending.inquiry)
-        charge, charged = pending.charge(outcome, row)
+        paid = self._paid(pending, outcome)
         if pending.reservation:
-            self.purse.settle(pending.reservation, charge)
+            self.purse.settle(pending.reservation, paid.amount)
         if outcome in {"refused", "free"}:
             self._unbilled += 1
             if keep is not None and self._unbilled > keep:
                 self.unrecorded += 1
                 return
-        paid = _Paid(row, charge, charged)
         call = self._call(pending, outcome, paid, message=message, reason=reason)
         self.calls.append(call)
         self.journal.append(call)
@@ -151,8 +159,19 @@ class Run:
             stopped_by=self.purse.stopped_by,
         )
 
+    def _paid(self, pending: Pending, outcome: Outcome) -> _Paid:
+        model = pending.reading.model if pending.reading else None
+        row = self.price(model, pending.asked or pending.role, pending.inquiry)
+        return _Paid(row, *pending.charge(outcome, row))
+
     def _call(
-        self, pending: Pending, outcome: Outcome, paid: _Paid, *, message: str | None, reason: str | None
+        self,
+        pending: Pending,
+        outcome: Outcome,
+        paid: _Paid,
+        *,
+        message: str | None,
+        reason: str | None = None,
     ) -> Call:
         reading, inquiry = pending.reading, pending.inquiry
         usage = reading.usage if reading else None

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tiltyard_gateway.config import RunMeter
 from tiltyard_runner.agent_process import AgentEnd
-from tiltyard_runner.agents import AgentResult
+from tiltyard_runner.agents import AgentResult, adapter_for
 from tiltyard_runner.differences import Circumstances, difference
 from tiltyard_runner.grading.grade import Grade
 from tiltyard_runner.history_reads import history_reads
@@ -21,6 +21,15 @@ from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import AgentErrorFact, Delivery, DiskBound, Policy, RunRecord, Score, Spend
 from tiltyard_specs.usage import Usage
 from tiltyard_specs.visible import visible
+
+NOTHING_SPENT = Spend(
+    usage=Usage(input=0, cache_read=0, cache_write=0, output=0, reasoning=0, cache_write_1h=0),
+    cost_usd=0.0,
+    calls=0,
+    charged_usd=0.0,
+    charged_tokens=0,
+)
+"""Of an attempt of which no call was sent on: that is known, and not unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
     """
     identity, task = job.identity, job.task
     result = ran.result if ran else AgentResult()
-    metered = metered_spend(ran.meter if ran else meter)
+    metered = _metered(job, ran.meter if ran else meter, outcome)
     reported = _reported(result)
     end = ran.end if ran else None
     found = ran.grade if ran else Grade()
@@ -79,7 +88,7 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
         score=score,
         verify=found.verify,
         claim=read_claim(result.answer) if job.claim and ran else None,
-        usage=_counted(metered, reported),
+        usage=_counted(metered, reported, sealed=_sealed(job)),
         metered=metered,
         reported=reported,
         difference=_difference(job, ran) if ran else None,
@@ -107,9 +116,23 @@ def build_record(  # noqa: PLR0913  # one argument for each fact that only the a
     )
 
 
-def _counted(metered: Spend | None, reported: Spend | None) -> Usage | None:
+def _sealed(job: Job) -> bool:
+    return job.policy.get("network", "sealed") == "sealed"
+
+
+def _metered(job: Job, meter: RunMeter | None, outcome: Outcome) -> Spend | None:
+    """What the meter saw. Where nothing could go around it, no request means no spend."""
+    if meter is not None and meter.calls:
+        return metered_spend(meter)
+    if meter is None or outcome is Outcome.SETUP_FAILED:
+        return NOTHING_SPENT  # no agent was ever started
+    calls_models = adapter_for(job.kind).provider is not None or job.task.model is not None
+    return NOTHING_SPENT if calls_models and _sealed(job) else None
+
+
+def _counted(metered: Spend | None, reported: Spend | None, *, sealed: bool) -> Usage | None:
     """The usage that statistics take: the metered one where there is one, and none that is known in part."""
-    if metered is None or (metered.usage is None and not metered.incomplete):
+    if metered is None or not (metered.calls or sealed):
         return reported.usage if reported else None
     return None if metered.incomplete else metered.usage
 
@@ -145,9 +168,16 @@ def metered_spend(meter: RunMeter | None) -> Spend | None:
     if meter is None or not meter.calls:
         return None
     billable = [call for call in meter.calls if call.outcome not in {"free", "refused"}]
+    if meter.usage is None and not meter.incomplete:
+        # Nothing was sent on, or all of it was answered with an error, which costs nothing.
+        return NOTHING_SPENT.model_copy(
+            update={"calls": len(billable), "held_seconds": meter.held_seconds or None}
+        )
+    cost = None if meter.incomplete else meter.cost_usd
     return Spend(
         usage=meter.usage,
-        cost_usd=None if meter.incomplete else meter.cost_usd,
+        cost_usd=cost,
+        least_usd=meter.least_usd if cost is None else None,
         calls=len(billable),
         incomplete=meter.incomplete or None,
         charged_usd=meter.charged_usd,
@@ -169,7 +199,7 @@ def _difference(job: Job, ran: Ran) -> Difference | None:
     around = Circumstances(
         model=job.task.model,
         forced=stopped or end.oom_killed,
-        sealed=job.policy.get("network", "sealed") == "sealed",
+        sealed=_sealed(job),
     )
     return difference(meter, ran.result, around)
 

@@ -16,7 +16,7 @@ from tiltyard_runner.stream_masking import mask_file
 from tiltyard_specs.record import RunRecord
 
 _FILES = ("prompt.txt", "raw.out", "raw.err", "setup.log", "verify.log", "agent.json")
-_CALLS = "calls.jsonl"
+_CALLS = ("calls.jsonl", "calls.jsonl.begun")
 _PATCH = "patch.diff"
 _QUOTING = frozenset({"reason", "agent_error", "warnings"})
 """Parts of a record that quote what others say, which they may have cut in the middle of a key."""
@@ -79,8 +79,11 @@ def _files(folder: Path, masking: Masking) -> tuple[int, list[str]]:
         found, lost = _mask(folder / name, lambda path: mask_file(path, masking.data))
         count += found
         warnings += lost
-    found, lost = _mask(folder / _CALLS, lambda path: mask_calls(path, masking))
-    return count + found, [*warnings, *lost]
+    for name in _CALLS:
+        found, lost = _mask(folder / name, lambda path: mask_calls(path, masking))
+        count += found
+        warnings += lost
+    return count, warnings
 
 
 def _mask(path: Path, masker: Callable[[Path], int]) -> tuple[int, list[str]]:

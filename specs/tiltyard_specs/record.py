@@ -61,6 +61,8 @@ class Spend(RecordModel):
     """Tokens; null when unknown. A lower bound where `incomplete` says so."""
     cost_usd: Finite | None = None
     """US dollars; null when unknown, which is not 0."""
+    least_usd: Finite | None = None
+    """US dollars of the calls whose cost is known, where that is not all of them: then `cost_usd` is null."""
     calls: int | None = None
     """Model calls; null when unknown."""
     incomplete: int | None = None

@@ -72,6 +72,7 @@ COLUMNS: tuple[Column, ...] = (
     *_columns("texts", "warnings"),
     Column("tools", "texts", ("tool_calls",)),
     *_columns("flag", "metered.imputed"),
+    *_columns("number", "metered.least_usd"),
 )
 """In the order of the table. `tools` holds the names of the tool calls, in their order."""
 

@@ -32,7 +32,7 @@ _PLAIN = (
     *("verify_exit_code", "claim", "turns", "seconds", "started_at", "images", "versions", "policy"),
     *("position", "model", "effort", "kind", "used_tool", "difference", "warnings", "tools"),
     *("metered_cost_usd", "metered_charged_usd", "metered_calls", "metered_incomplete"),
-    *("metered_charged_tokens", "metered_imputed", "reported_cost_usd"),
+    *("metered_charged_tokens", "metered_imputed", "metered_least_usd", "reported_cost_usd"),
 )
 USED_COLUMNS = tuple(
     column.name
@@ -199,6 +199,7 @@ def _measured(raw: _Columns, usages: _Columns) -> _Columns:
     verified = [passed is not None for passed in raw["verify_passed"]]
     scores = zip(raw["outcome"], raw["score_recall"], verified, strict=True)
     least = [known[1] if known else 0 for known in _first(usages["metered"], usages["usage"])]
+    usd = [amount or 0.0 for amount in raw["metered_least_usd"]]
     charged = ([amount or None for amount in raw[f"metered_charged_{unit}"]] for unit in ("tokens", "usd"))
     return {
         "tokens": [
@@ -206,7 +207,7 @@ def _measured(raw: _Columns, usages: _Columns) -> _Columns:
         ],
         "metered": [known is not None for known in usages["metered"]],
         "usd": [None if calls else ours if metered else theirs for calls, metered, ours, theirs in costs],
-        "spent": list(map(Spent._make, zip(least, open_calls, *charged, strict=True))),
+        "spent": list(map(Spent._make, zip(least, usd, open_calls, *charged, strict=True))),
         "verified": verified,
         "score": [score_of(outcome, recall, verified=by_command) for outcome, recall, by_command in scores],
     }

@@ -95,7 +95,7 @@ def spend(runs: Sequence[Run]) -> Spend:
         runs=len(runs),
         tokens=sum(run.spent.least_tokens if run.tokens is None else run.tokens for run in runs),
         tokens_unknown=sum(run.tokens is None for run in runs),
-        usd=sum(known_usd),
+        usd=sum(run.spent.least_usd if run.usd is None else run.usd for run in runs),
         usd_unknown=len(runs) - len(known_usd),
         open_calls=sum(run.spent.open_calls for run in open_runs),
         open_runs=len(open_runs),

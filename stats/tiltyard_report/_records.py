@@ -214,6 +214,7 @@ class _Source:
         known = self.usage("usage") if metered.get("usage") is None else self.usage("metered.usage", metered)
         return Spent(
             least_tokens=known[1],
+            least_usd=self.amount("least_usd", metered) or 0.0,
             open_calls=self.whole_or_none("incomplete", metered) or 0,
             # A charge of 0 for calls that may have been billed means that no price is known.
             most_tokens=self.whole_or_none("charged_tokens", metered) or None,

@@ -20,6 +20,8 @@ class Spent(NamedTuple):
 
     least_tokens: int
     """The tokens that are known; 0 where none are."""
+    least_usd: float
+    """The cost that is known; 0 where none is."""
     open_calls: int
     """Calls that may have been billed and whose usage is not fully known."""
     most_tokens: int | None

@@ -1,11 +1,13 @@
 """What a killed driver leaves in its staging folder, and what the next start makes of it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tiltyard_cluster import FolderStore, PlannedRun
+from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.folder import only_one
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.reading import read_attempts, read_result
@@ -59,7 +61,7 @@ def test_calls_that_were_paid_for_become_an_attempt(store: FolderStore, planned:
     assert recover(store.root / ".staging", "small", Publisher(store)) == 1
     (attempt,) = read_attempts(store, [])
     assert attempt.outcome is Outcome.INFRA
-    assert attempt.reason == "the process that drove the trial ended before this attempt did"
+    assert attempt.reason == "the process that drove the trial, or its gateway, ended before this attempt did"
     assert (attempt.run_id, attempt.attempt, attempt.position) == (planned.run_id, 2, 3)
     assert attempt.usage == Usage(input=200, output=20)
     assert attempt.metered is not None
@@ -67,6 +69,31 @@ def test_calls_that_were_paid_for_become_an_attempt(store: FolderStore, planned:
     assert attempt.metered.cost_usd == pytest.approx(0.2)
     assert set(store.list("")) == {f"{ATTEMPT}/{n}" for n in ("attempt.json", "calls.jsonl", "prompt.txt")}
     assert list((store.root / ".staging").iterdir()) == []
+
+
+def test_calls_in_flight_when_the_gateway_was_killed_are_charged_at_their_worst(
+    store: FolderStore, planned: PlannedRun
+) -> None:
+    """What was settled is known; what had only begun is unknown, and bounded by what was set aside for it."""
+    folder = left(store, planned, f'{call(1)}\n{call(2)}\n{{"index": 3, "cut')
+    begun = {"outcome": "hung_up", "usage": None, "cost_usd": None, "charged": "reserve"}
+    worst = [
+        json.loads(call(index)) | begun | {"charged_usd": 0.5, "charged_tokens": 900} for index in (2, 3, 4)
+    ]
+    (folder / "calls.jsonl.begun").write_text("".join(json.dumps(line) + "\n" for line in worst))
+
+    assert recover(store.root / ".staging", "small", Publisher(store)) == 1
+    (attempt,) = read_attempts(store, [])
+    assert attempt.usage is None
+    assert attempt.metered is not None
+    assert (attempt.metered.calls, attempt.metered.incomplete) == (4, 2)
+    assert (attempt.metered.cost_usd, attempt.metered.least_usd) == (None, pytest.approx(0.2))
+    assert attempt.metered.usage == Usage(input=200, output=20)
+    assert attempt.metered.charged_tokens == 1800
+    total = Spent().plus(attempt)
+    assert (total.usd, total.tokens, total.unpriced) == (pytest.approx(0.2), 220, 1)
+    lines = (store.get(f"{ATTEMPT}/calls.jsonl") or b"").splitlines()
+    assert [json.loads(line)["index"] for line in (*lines[:2], *lines[3:])] == [1, 2, 3, 4]
 
 
 def test_keys_are_masked_in_what_a_killed_driver_left(store: FolderStore, planned: PlannedRun) -> None:

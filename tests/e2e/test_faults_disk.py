@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -182,12 +183,18 @@ def test_a_folder_that_is_removed_during_the_trial(fresh: Any, until: Callable[.
 
 
 def test_a_gateway_that_dies(fresh: Any, until: Callable[..., None], call_model: str) -> None:
-    """What the attempt had spent is kept."""
-    agents = [{"name": "four", "kind": "text", "command": f"{call_model}; sleep 2; echo 4"}]
-    fresh.write({**SPEC, "agents": agents, "defaults": {**SPEC["defaults"], "reps": 2}})
-    script = ("--model-script", "script.yaml")
+    """What the attempt had spent is kept, and the call that was under way is known of."""
+    slow_call = call_model.replace('"m"', '"slow"')
+    agents = [{"name": "four", "kind": "text", "command": f"{call_model}; {slow_call} || true; echo 4"}]
+    fresh.write({**SPEC, "agents": agents, "defaults": {**SPEC["defaults"], "reps": 1}})
+    answers = [{"text": "4", "usage": {"input": 100, "output": 10}}]
+    slow = {"when": {"model": "slow"}, "turns": [answers[0] | {"delay": "10s"}]}
+    (fresh.folder / "slow.yaml").write_text(yaml.safe_dump({"conversations": [slow, {"turns": answers}]}))
+    script = ("--model-script", "slow.yaml")
     process = fresh.start("run", "trial.yaml", *script)
-    until(lambda: any(p.stat().st_size for p in fresh.out.glob(".staging/*/calls.jsonl")), "a call")
+    staged = ".staging/*/calls.jsonl"
+    until(lambda: any(p.stat().st_size for p in fresh.out.glob(staged)), "a settled call")
+    until(lambda: any("slow" in p.read_text() for p in fresh.out.glob(f"{staged}.begun")), "one under way")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     (gateway,) = [
         pid for pid in children if b"tiltyard_gateway\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -199,9 +206,12 @@ def test_a_gateway_that_dies(fresh: Any, until: Callable[..., None], call_model:
     assert fresh.containers() == []
     again = fresh("run", "trial.yaml", *script)
     assert again.code == 0
-    assert "saved 1 attempts" in again.err
+    assert "saved 1 attempt" in again.err
     (attempt,) = fresh.attempts().values()
     assert (attempt["outcome"], attempt["metered"]["usage"]["input"]) == ("infra", 100)
+    assert (attempt["metered"]["calls"], attempt["metered"]["incomplete"]) == (2, 1)
+    assert attempt["usage"] is None
+    assert attempt["metered"]["charged_tokens"] > 110
     assert fresh.leftovers() == []
 
 

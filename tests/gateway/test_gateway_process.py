@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 
-from tiltyard_gateway import GatewayConfig, GatewayProcess, read_journal
+from tiltyard_gateway import GatewayConfig, GatewayProcess, Upstream, read_journal, settle_journal
 from tiltyard_gateway.client import remove_stale_folders
 from tiltyard_specs.errors import DataError, UnavailableError, UsageError
 
@@ -134,6 +135,51 @@ def test_a_killed_driver_takes_its_gateway_along_and_loses_no_paid_call(
 
     assert not Path(folder).parent.exists()
     assert [call.outcome for call in read_journal(journal)] == ["ok", "hung_up"]
+
+
+def test_a_killed_gateway_leaves_word_of_calls_in_flight(
+    config: GatewayConfig, provider: Provider, kit: type[Kit], calls_path: Path
+) -> None:
+    """Nobody settles them any more: they are counted as unknown, with their reserve as the bound."""
+    beside = calls_path.with_name("calls.jsonl.begun")
+    good, release = provider.behaviour, threading.Event()
+
+    def stall(exchange: Exchange) -> None:
+        release.wait(60)
+        exchange.break_off()
+
+    with GatewayProcess(config) as gateway:
+        upstream = Upstream(base_url=provider.url + "/v1", key=kit.REAL_KEY)
+        agent = kit.Agent(gateway.open_slot("0") / "gw.sock")
+        gateway.begin("0", kit.ticket(calls_path, anthropic=upstream))
+        assert agent.message().status == 200
+        assert beside.read_bytes() == b""
+        provider.behaviour = stall
+        for _ in range(2):
+            agent.begin("POST", "/v1/messages", kit.message_body())
+        kit.wait_until(lambda: len(provider.received) == 3)
+        reserved = gateway.spent().reserved_tokens
+        provider.behaviour = good
+        assert agent.message().status == 200
+        os.kill(gateway.pid, signal.SIGKILL)
+        kit.wait_until(lambda: gone(gateway.pid))
+    release.set()
+    calls = settle_journal(calls_path)
+
+    assert [call.outcome for call in calls] == ["ok", "hung_up", "hung_up", "ok"]
+    assert [call.charged for call in calls] == ["usage", "reserve", "reserve", "usage"]
+    assert sum(call.charged_tokens or 0 for call in calls[1:3]) == reserved
+    assert {call.message for call in calls[1:3]} == {"the gateway was killed before the answer was whole"}
+    assert not beside.exists()
+    assert read_journal(calls_path) == calls
+    assert settle_journal(calls_path) == calls
+
+
+def test_a_settled_run_leaves_one_file(agent: Agent, gateway: GatewayProcess, calls_path: Path) -> None:
+    assert agent.message().status == 200
+    gateway.end("0")
+
+    assert [path.name for path in calls_path.parent.iterdir()] == ["calls.jsonl"]
 
 
 def test_a_gateway_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,21 @@ def test_a_table_of_records_makes_the_same_report(name: str, trials: ModuleType)
     assert render_json(analyse(table.drop_columns(["metered_imputed", "place"]), **arguments)) == expected
 
 
+def test_a_lower_bound_holds_all_priced_calls(make: ModuleType) -> None:
+    """Those of a run whose other calls are unknown as well, in records and in their table."""
+    records = make.series("a", "plain", "codex", [20_000, 22_000])
+    known = records[1]["metered"]["cost_usd"]
+    records[0] = make.cut(records[0], 1, 0.5)
+    records[0]["metered"]["least_usd"] = 0.25
+
+    for record in records:
+        record |= {"block": "b", "delivered": None}
+
+    for rows in (records, _arrow(records)):
+        report = analyse(rows)
+        assert (report.spend.usd, report.spend.usd_unknown) == (pytest.approx(known + 0.25), 1)
+
+
 def _record(row: dict[str, Any]) -> dict[str, Any]:
     """A record from a row of a table, by the paths of its columns."""
     record: dict[str, Any] = {"schema_version": 1}

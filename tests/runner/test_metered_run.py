@@ -53,7 +53,8 @@ print(mine, ask("sk-placebo-of-another-run"), ask("sk-scripted-no-provider"), as
         assert refused == ["401", "401", "401", refused[3]]
         assert refused[3].startswith("4")
         assert result.record.metered.calls == 0
-        assert result.record.usage is None
+        assert result.record.usage.total == 0
+        assert result.record.metered.cost_usd == 0
         assert len(_calls(result)) == 4
     assert first.record.answer.split()[0] != second.record.answer.split()[0]
 
@@ -116,6 +117,7 @@ connection.close()
     assert record.usage is None
     assert record.metered.incomplete == 1
     assert record.metered.cost_usd is None
+    assert record.metered.least_usd == pytest.approx(200e-6)
     assert record.metered.usage.input >= 100
     assert record.metered.charged_usd > 200e-6
     assert any("not fully known" in warning for warning in record.warnings)
