@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tiltyard_report import _audit, _health, _registered, _uneven
+from tiltyard_report import _audit, _health, _registered, _trend, _uneven
 from tiltyard_report import _format as fmt
 from tiltyard_report._drift import drift
 from tiltyard_report._measures import counted
@@ -11,20 +11,23 @@ from tiltyard_report._receipt import ALLOW, Facts
 from tiltyard_report._run import Run
 from tiltyard_report._selection import Selection
 from tiltyard_report.audit_model import AuditRow
-from tiltyard_report.group_model import Losses
+from tiltyard_report.group_model import DriftRow, Losses
 from tiltyard_report.model import AgentReport, ArmRow
 from tiltyard_report.quality_model import PassRate
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_stats import few_trials
 
 
-def alerts(chosen: Selection, audit: Sequence[AuditRow], lost: Losses | None) -> tuple[str, ...]:
+def alerts(
+    chosen: Selection, audit: Sequence[AuditRow], lost: Losses | None, drifts: Sequence[DriftRow]
+) -> tuple[str, ...]:
     """What must be read before any number."""
     lines = []
     if chosen.partial:
         lines.append(_partial(chosen))
     lines += _health.alerts(chosen.runs, chosen.audits)
     lines += _uneven.alert(lost)
+    lines += _trend.alerts(drifts, len(chosen.arms))
     lines += _audit.alert(audit)
     lines += _registered.alert(chosen.facts)
     if chosen.facts.scripted:
@@ -40,11 +43,14 @@ def _partial(chosen: Selection) -> str:
     return f"PARTIAL: {part}: no verdicts before all shards are merged."
 
 
-def notes(chosen: Selection, agents: Sequence[AgentReport], lost: Losses | None) -> tuple[str, ...]:
+def notes(
+    chosen: Selection, agents: Sequence[AgentReport], lost: Losses | None, drifts: Sequence[DriftRow]
+) -> tuple[str, ...]:
     """What a careful reader needs to know about the data."""
     runs, facts = chosen.runs, chosen.facts
     lines = [*_registered.note(facts), *_network(facts), *drift(runs), *_sources(runs), *_left_out(agents)]
     lines += _uneven.note(lost)
+    lines += _trend.notes(drifts, len(chosen.arms))
     lines += _few_trials(chosen, agents)
     lines += _shocks(agents)
     lines += _factors(agents)

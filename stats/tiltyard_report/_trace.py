@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import nan
+from typing import NamedTuple
 
 from tiltyard_report._compare import compare_tokens
-from tiltyard_report._measures import counted, seconds, tokens
+from tiltyard_report._measures import by_question, counted, seconds, tokens
 from tiltyard_report._passes import Pair, pair
 from tiltyard_report._rates import difference
 from tiltyard_report._run import Cell, Run
@@ -43,8 +44,9 @@ def tool_rows(cells: Mapping[Cell, Sequence[Run]]) -> tuple[ToolRow, ...]:
 def order_bins(cells: Mapping[Cell, Sequence[Run]]) -> tuple[OrderBin, ...]:
     """The counted runs of each arm along the plan, some at a time."""
     return tuple(
-        _bin(cell, part)
+        _bin(cell, part, means)
         for cell, runs in cells.items()
+        for means in [_Means(_question_means(runs, tokens), _question_means(runs, seconds))]
         for part in _parts(sorted(counted(runs), key=lambda run: (run.position, run.started_at, run.rep)))
     )
 
@@ -82,7 +84,18 @@ def _parts(runs: Sequence[Run]) -> Iterable[Sequence[Run]]:
     return (runs[start : start + size] for start in range(0, len(runs), size))
 
 
-def _bin(cell: Cell, runs: Sequence[Run]) -> OrderBin:
+class _Means(NamedTuple):
+    """What the runs of each question use on average, with one agent and arm."""
+
+    tokens: Mapping[str, float]
+    seconds: Mapping[str, float]
+
+
+def _question_means(runs: Sequence[Run], quantity: Quantity) -> dict[str, float]:
+    return {name: sum(known) / len(known) for name, known in by_question(runs, quantity).items()}
+
+
+def _bin(cell: Cell, runs: Sequence[Run], means: _Means) -> OrderBin:
     return OrderBin(
         agent=cell[0],
         arm=cell[1],
@@ -93,9 +106,21 @@ def _bin(cell: Cell, runs: Sequence[Run]) -> OrderBin:
         passed=sum(run.passed for run in runs),
         tokens=_mean(runs, tokens),
         seconds=_mean(runs, seconds),
+        relative_tokens=_relative(runs, tokens, means.tokens),
+        relative_seconds=_relative(runs, seconds, means.seconds),
     )
 
 
 def _mean(runs: Sequence[Run], quantity: Quantity) -> float:
     known = [value for run in runs if (value := quantity(run)) is not None]
+    return sum(known) / len(known) if known and len(known) == len(runs) else nan
+
+
+def _relative(runs: Sequence[Run], quantity: Quantity, means: Mapping[str, float]) -> float:
+    """So that a stretch of dear questions is not taken for drift."""
+    known = [
+        value / means[run.question]
+        for run in runs
+        if (value := quantity(run)) is not None and means[run.question] > 0
+    ]
     return sum(known) / len(known) if known and len(known) == len(runs) else nan

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
-from tiltyard_report import _audit, _claims, _health, _notes, _sentences, _trace, _uneven
+from tiltyard_report import _audit, _claims, _health, _notes, _sentences, _trace, _trend, _uneven
 from tiltyard_report._arms import agent_reports
 from tiltyard_report._cells import question_rows
 from tiltyard_report._changes import changes
@@ -137,6 +137,7 @@ def _report(chosen: Selection) -> Report:
         audit=audit,
     )
     rows, lost = question_rows(chosen), _uneven.losses(chosen.runs)
+    drifts = _trend.trends(chosen)
     grouped, incomplete = groups(chosen, rows)
     by_arm: dict[str, list[Run]] = {arm: [] for arm in chosen.arms}
     for run in chosen.runs:
@@ -147,7 +148,7 @@ def _report(chosen: Selection) -> Report:
         state=_state(chosen),
         healthy=topic.healthy,
         headline=headline(topic),
-        alerts=_notes.alerts(chosen, audit, lost),
+        alerts=_notes.alerts(chosen, audit, lost, drifts),
         scripted=chosen.facts.scripted,
         confidence=chosen.confidence,
         baseline=chosen.baseline,
@@ -165,7 +166,7 @@ def _report(chosen: Selection) -> Report:
         earlier_attempts=spend(chosen.earlier),
         do_not_claim=_sentences.do_not_claim(topic),
         methods=methods(chosen, judged),
-        notes=_notes.notes(chosen, agents, lost),
+        notes=_notes.notes(chosen, agents, lost, drifts),
         caution=_sentences.CAUTION,
         changes=changes(agents, rows, chosen.baseline),
         design=choices.design,
@@ -180,6 +181,7 @@ def _report(chosen: Selection) -> Report:
         tools=_trace.tool_rows(chosen.cells),
         losses=lost,
         order=_trace.order_bins(chosen.cells),
+        drift=drifts,
         settled=_trace.settled(chosen),
     )
 

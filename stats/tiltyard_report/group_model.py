@@ -68,6 +68,27 @@ class OrderBin:
     tokens: float
     """Mean; NaN when not known."""
     seconds: float
+    relative_tokens: float
+    """Mean of what each run used over the mean of its question with the same arm; NaN when not known."""
+    relative_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DriftRow:
+    """Change along the order of the runs with one agent, within questions and arms."""
+
+    agent: str
+    quantity: Literal["tokens", "seconds", "passes"]
+    """Seconds only where no tokens are known."""
+    change: Interval
+    """From the first place to the last: a factor, for passes a difference. Bounds are NaN when not known."""
+    pvalue: float
+    """Of no change, two-sided; NaN when it cannot be tested."""
+    adjusted: float
+    """After Holm's correction for all of these tests."""
+    drifted: bool
+    apart: bool
+    """Whether the arms did not run side by side: then drift may look like the doing of an arm."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,15 @@ from typing import Literal
 from tiltyard_report.audit_model import AuditRow
 from tiltyard_report.claims_model import Claims
 from tiltyard_report.delta_model import Delta
-from tiltyard_report.group_model import FactorRow, Group, Losses, OrderBin, SettledRow, ToolRow
+from tiltyard_report.group_model import (
+    DriftRow,
+    FactorRow,
+    Group,
+    Losses,
+    OrderBin,
+    SettledRow,
+    ToolRow,
+)
 from tiltyard_report.measure_model import Measure, Rate
 from tiltyard_report.quality_model import Design, Quality
 from tiltyard_report.reported_model import ReportedRow
@@ -248,5 +256,7 @@ class Report:
     """None where all arms lost the same share."""
     order: tuple[OrderBin, ...]
     """By arm, in the order of the runs."""
+    drift: tuple[DriftRow, ...]
+    """Whether anything changed along that order."""
     settled: tuple[SettledRow, ...]
     """By comparison and repetition; empty for trials too large to show."""

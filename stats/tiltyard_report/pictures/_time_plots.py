@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
-from tiltyard_report._format import thousands
 from tiltyard_report.pictures._canvas import FAINT, MUTED, colours, short, svg_of
 from tiltyard_report.pictures.numbers import Course, Settled, Stretch
 
@@ -53,21 +52,22 @@ def settled_plot(settled: Sequence[Settled], baseline: str, key: str) -> str:
 
 
 def course_plot(course: Course, key: str) -> str:
-    """The mean of each stretch, in the order of the trial: a panel per agent, a line per arm."""
+    """Each stretch over what its runs use on average: a panel per agent, a line per arm."""
     agents = list(dict.fromkeys(part.agent for part in course.stretches))[:_PANELS]
     arms = list(dict.fromkeys(part.arm for part in course.stretches))
     look = dict(zip(arms, colours(len(arms)), strict=True))
 
     def paint(figure: "Figure") -> None:
-        panels = figure.subplots(1, len(agents), squeeze=False)[0]
+        panels = figure.subplots(1, len(agents), sharey=True, squeeze=False)[0]
         for axes, agent in zip(panels, agents, strict=True):
+            axes.axhline(1, color=MUTED, linewidth=1)
             for arm in arms:
                 own = [part for part in course.stretches if (part.agent, part.arm) == (agent, arm)]
                 _stretches(axes, own, look[arm])
             if len(agents) > 1:
                 axes.set_title(short(agent), size=9)
             _order(axes, [part for part in course.stretches if part.agent == agent])
-        panels[0].set_ylabel("tokens a run, thousands")
+        panels[0].set_ylabel(f"{course.quantity}, times their mean")
         panels[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
 
     return svg_of(paint, key=key, width=2.4 + 2.7 * len(agents), height=2.8)
@@ -75,12 +75,12 @@ def course_plot(course: Course, key: str) -> str:
 
 def _stretches(axes: "Axes", own: Sequence[Stretch], look: tuple[str, str]) -> None:
     colour, marker = look
-    known = [part for part in own if not isnan(part.tokens)]
+    known = [part for part in own if not isnan(part.relative)]
     for part in known:
-        axes.plot([part.first, part.last], [part.tokens] * 2, color=colour, linewidth=2.2)
+        axes.plot([part.first, part.last], [part.relative] * 2, color=colour, linewidth=2.2)
     axes.plot(
         [(part.first + part.last) / 2 for part in known],
-        [part.tokens for part in known],
+        [part.relative for part in known],
         color=colour,
         marker=marker,
         markersize=4.5,
@@ -95,7 +95,7 @@ def _order(axes: "Axes", own: Sequence[Stretch]) -> None:
     ticks = begins[:: max(1, -(-len(begins) // 4))]
     axes.set_xticks([place for place, _ in ticks], [f"{place}\n{clock(at)}" for place, at in ticks])
     axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(lambda value, _: thousands(value))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}x")
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_xlabel("place in the order, time (UTC)")
 

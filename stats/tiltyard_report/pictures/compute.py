@@ -5,7 +5,7 @@ and means of the report, so that a million runs are drawn as quickly as ten.
 """
 
 from collections.abc import Iterator, Sequence
-from math import log, nan
+from math import isnan, log, nan
 
 from tiltyard_report.model import ArmRow, QuestionCell, Report
 from tiltyard_report.pictures.numbers import (
@@ -186,9 +186,23 @@ def _settled(report: Report) -> Iterator[Settled]:
 
 
 def _course(report: Report) -> Course | None:
+    in_tokens = any(not isnan(row.relative_tokens) for row in report.order)
     stretches = tuple(
-        Stretch(row.agent, row.arm, row.first, row.last, row.started_at, row.runs, row.passed, row.tokens)
+        Stretch(
+            row.agent,
+            row.arm,
+            row.first,
+            row.last,
+            row.started_at,
+            row.runs,
+            row.passed,
+            row.tokens if in_tokens else row.seconds,
+            row.relative_tokens if in_tokens else row.relative_seconds,
+        )
         for row in report.order
     )
     series = [(stretch.agent, stretch.arm) for stretch in stretches]
-    return Course(stretches) if len(series) > len(set(series)) else None
+    if len(series) == len(set(series)):
+        return None
+    arms = len({stretch.arm for stretch in stretches})
+    return Course("tokens" if in_tokens else "seconds", stretches, report.drift, arms)

@@ -159,13 +159,15 @@ def _settled(settled: tuple[Settled, ...], baseline: str, bars: str) -> Picture:
 
 
 def _course(course: Course) -> Picture:
+    show = _kilo if course.quantity == "tokens" else fmt.significant
     rows = [
         (
             part.agent,
             part.arm,
             f"{part.first} to {part.last}",
             clock(part.started_at) or fmt.NONE,
-            fmt.NONE if isnan(part.tokens) else f"{fmt.thousands(part.tokens)}k",
+            fmt.amount(part.amount, show),
+            fmt.amount(part.relative, lambda value: f"{value:.2f}x"),
             f"{part.passed}/{part.runs}",
         )
         for part in course.stretches
@@ -174,11 +176,18 @@ def _course(course: Course) -> Picture:
         "course",
         "Order and time",
         findings.course_title(course),
-        "Mean of each arm's runs, stretch by stretch in the order of the trial. Arms ran side by side, so "
-        "what moves them together is drift and not an arm; which questions a stretch holds does too.",
+        f"{course.quantity.capitalize()} of a run over the mean of its question with the same arm, stretch "
+        "by stretch in the order of the trial: at 1 nothing changes with time, whatever question and arm.",
         course_plot(course, "course"),
-        _grid(("agent", "arm", "place in the order", "from (UTC)", "tokens", "passed"), rows),
+        _grid(
+            ("agent", "arm", "place in the order", "from (UTC)", course.quantity, "times its mean", "passed"),
+            rows,
+        ),
     )
+
+
+def _kilo(value: float) -> str:
+    return f"{fmt.thousands(value)}k"
 
 
 def _grid(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Grid:

@@ -1,11 +1,12 @@
 """The titles of pictures: each states what is to be seen, and claims no more than the report does."""
 
-from math import isnan, log
+from math import isnan
 
 from tiltyard_report import _format as fmt
+from tiltyard_report._trend import words
 from tiltyard_report._verdicts import comparisons
 from tiltyard_report.model import Report
-from tiltyard_report.pictures.numbers import Course, Curve, Forest, HeatCell, Settled, Stretch, Trade
+from tiltyard_report.pictures.numbers import Course, Curve, Forest, HeatCell, Settled, Trade
 from tiltyard_stats import Interval
 
 
@@ -93,19 +94,16 @@ def _step(line: Settled) -> float:
 
 
 def course_title(course: Course) -> str:
-    """How far the means of an arm went apart over time. Descriptive: nothing is tested."""
-    series: dict[tuple[str, str], list[Stretch]] = {}
-    for stretch in course.stretches:
-        if not isnan(stretch.tokens) and stretch.tokens > 0:
-            series.setdefault((stretch.agent, stretch.arm), []).append(stretch)
-    long = {name: parts for name, parts in series.items() if len(parts) > 1}
-    if not long:
-        return "Tokens over time are not known"
-    (agent, arm), parts = max(long.items(), key=lambda item: abs(log(item[1][-1].tokens / item[1][0].tokens)))
+    """Whether anything drifted: the finding of the report's test, never a look at two points."""
+    found = [row for row in course.drift if row.drifted]
+    if found:
+        return " ".join(words(row, course.arms) for row in found)
+    tested = [row for row in course.drift if not isnan(row.adjusted)]
+    if not tested:
+        return "Too few runs of a question to see drift"
+    nearest = min(tested, key=lambda row: row.adjusted)
     return (
-        f"From its first runs to its last, {arm} with {agent} went from {fmt.thousands(parts[0].tokens)}k "
-        f"to {fmt.thousands(parts[-1].tokens)}k tokens a run"
-        + ("; no other arm moved more" if len(long) > 1 else "")
+        f"No drift is seen. Nearest to it: {words(nearest, course.arms).removesuffix(': no drift is seen.')}"
     )
 
 

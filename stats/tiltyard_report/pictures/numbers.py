@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tiltyard_report.group_model import DriftRow
 from tiltyard_stats import Interval, RepeatRate
 
 
@@ -109,15 +110,21 @@ class Stretch:
     started_at: str
     runs: int
     passed: int
-    tokens: float
-    """Mean; NaN when not known."""
+    amount: float
+    """Mean tokens, or seconds; NaN when not known."""
+    relative: float
+    """Each run's over the mean of its question and arm: what is left is time. NaN when not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
     """The trial in the order in which it ran."""
 
+    quantity: Literal["tokens", "seconds"]
+    """Seconds where no tokens are known."""
     stretches: tuple[Stretch, ...]
+    drift: tuple[DriftRow, ...]
+    arms: int
 
 
 @dataclass(frozen=True, slots=True)
