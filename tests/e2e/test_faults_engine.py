@@ -164,6 +164,26 @@ def test_an_engine_that_is_stopped_for_good(world: Any, other: Engine, until: Ca
     assert world.leftovers() == []
 
 
+@pytest.mark.skipif(not shutil.which("mmdebstrap"), reason="mmdebstrap is not installed")
+def test_a_base_image_that_cannot_be_had_here(world: Any, other: Engine) -> None:
+    """Neither a registry nor a package mirror answers: nothing begins, and the sentence says what to do."""
+    shutil.rmtree(world.out, ignore_errors=True)
+    world.write(SPEC)
+    with closing(docker.DockerClient(other.host)) as client:
+        for layer in ("workspace", "base", "rootfs"):
+            for image in client.images.list(f"tiltyard/{layer}"):
+                client.images.remove(image.id, force=True)
+    nowhere = {"TILTYARD_DEBIAN_MIRROR": "http://127.0.0.1:9/debian", "TILTYARD_OFFLINE": "1"}
+    done = world("run", "trial.yaml", **other.environ | nowhere)
+
+    assert done.code == 69, done.err
+    assert "tiltyard: mmdebstrap could not make bookworm" in done.err
+    assert "A mirror can be named by TILTYARD_DEBIAN_MIRROR" in done.err
+    assert world.records() == {}
+    assert left(other) == []
+    assert world.leftovers() == []
+
+
 def test_without_an_engine_nothing_begins(world: Any) -> None:
     world.write(SPEC)
     done = world("run", "trial.yaml", DOCKER_HOST=f"unix://{world.folder}/none.sock")
