@@ -60,7 +60,7 @@ def no_significant_drop(
         level = (1 - difference.confidence) / 2 + _SLACK
         dropped = difference.high < 0 and check.share("pvalue", chance) <= level
         verdict, reason = (FAIL if dropped else PASS), ""
-    return _outcome("no_significant_drop", verdict, difference, 0.0, reason)
+    return Outcome.judged("no_significant_drop", verdict, difference, 0.0, reason)
 
 
 def no_regression(
@@ -98,14 +98,14 @@ def no_regression(
     """
     found = non_inferiority(difference, margin).decision
     if _rerun(runs, shocked=shocked):
-        return _outcome("no_regression", INCONCLUSIVE, difference, -margin, "rerun")
+        return Outcome.judged("no_regression", INCONCLUSIVE, difference, -margin, "rerun")
     if found != "inconclusive":
-        return _outcome("no_regression", PASS if found == "pass" else FAIL, difference, -margin, "")
+        return Outcome.judged("no_regression", PASS if found == "pass" else FAIL, difference, -margin, "")
     reason = "spans-limit" if difference.known else "unknown-bound"
     more = None
     if runs is not None and difference.known:
         more = runs_to_settle(difference.estimate, difference.estimate - difference.low, margin, runs).runs
-    return _outcome("no_regression", INCONCLUSIVE, difference, -margin, reason, more)
+    return Outcome.judged("no_regression", INCONCLUSIVE, difference, -margin, reason, more)
 
 
 def _rerun(runs: int | None, *, shocked: bool) -> bool:
@@ -114,19 +114,3 @@ def _rerun(runs: int | None, *, shocked: bool) -> bool:
     if runs is None:
         raise ValueError("runs (None) must be given when shocked.")
     return check.whole("runs", runs, 1) < _SHOCK_RUNS
-
-
-def _outcome(
-    rule: str, verdict: str, interval: Interval, limit: float, reason: str, runs: int | None = None
-) -> Outcome:
-    return Outcome(
-        rule=rule,
-        verdict=verdict,
-        estimate=interval.estimate,
-        low=interval.low,
-        high=interval.high,
-        limit=limit,
-        confidence=interval.confidence,
-        reason=reason,
-        runs=runs,
-    )

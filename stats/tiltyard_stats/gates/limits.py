@@ -65,26 +65,15 @@ def max_cost_ratio(ratio: Interval, limit: float) -> Outcome:
     """
     check.above("limit", limit, 0)
     if ratio.claim == "blocked":
-        return _make("max_cost_ratio", INCONCLUSIVE, ratio, limit, "blocked")
+        return Outcome.judged("max_cost_ratio", INCONCLUSIVE, ratio, limit, "blocked")
     return _against("max_cost_ratio", ratio, limit, fails=ratio.low > limit, passes=ratio.high <= limit)
 
 
 def _against(rule: str, interval: Interval, limit: float, *, fails: bool, passes: bool) -> Outcome:
     if (fails or passes) and not interval.unknown:
-        return _make(rule, FAIL if fails else PASS, interval, limit, "")
-    return _make(rule, INCONCLUSIVE, interval, limit, "spans-limit" if interval.known else "unknown-bound")
-
-
-def _make(rule: str, verdict: str, interval: Interval, limit: float, reason: str) -> Outcome:
-    return Outcome(
-        rule=rule,
-        verdict=verdict,
-        estimate=interval.estimate,
-        low=interval.low,
-        high=interval.high,
-        limit=limit,
-        confidence=interval.confidence,
-        reason=reason,
+        return Outcome.judged(rule, FAIL if fails else PASS, interval, limit, "")
+    return Outcome.judged(
+        rule, INCONCLUSIVE, interval, limit, "spans-limit" if interval.known else "unknown-bound"
     )
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
+from typing import Self
+
+from tiltyard_stats._result import Interval
 
 PASS = "PASS"  # noqa: S105 - a verdict
 FAIL = "FAIL"
@@ -41,6 +44,23 @@ class Outcome:
     """Members of which nothing is known, as their bound is NaN."""
     missing: tuple[str, ...] = ()
     """Members without data: listed, not counted."""
+
+    @classmethod
+    def judged(
+        cls, rule: str, verdict: str, interval: Interval, limit: float, reason: str, runs: int | None = None
+    ) -> Self:
+        """What a rule finds from one interval."""
+        return cls(
+            rule=rule,
+            verdict=verdict,
+            estimate=interval.estimate,
+            low=interval.low,
+            high=interval.high,
+            limit=limit,
+            confidence=interval.confidence,
+            reason=reason,
+            runs=runs,
+        )
 
 
 @dataclass(frozen=True, slots=True)
