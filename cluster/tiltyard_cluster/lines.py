@@ -1,7 +1,9 @@
 """Files of records: one canonical JSON object a line, zstd-compressed, sorted."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,7 +18,7 @@ Key = tuple[str, int]
 
 
 class LineWriter:
-    """Writes lines to a new file. A context manager.
+    """Writes lines to a new file, which a thread of its own compresses. A context manager.
 
     Args:
         path: The file.
@@ -30,6 +32,8 @@ class LineWriter:
         import pyarrow as pa  # noqa: PLC0415  # 0.2 s that only compacted files need
 
         self._file = pa.CompressedOutputStream(str(self._path), "zstd")
+        self._pool = ThreadPoolExecutor(1)
+        self._written: Future[object] | None = None
         self._held: list[bytes] = []
         self._held_bytes = 0
         return self
@@ -37,8 +41,12 @@ class LineWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._flush()
-        self._file.close()
+        try:
+            self._flush()
+            self._await()
+        finally:
+            self._pool.shutdown()
+            self._file.close()
 
     def add(self, line: bytes) -> None:
         """One more line, without its end."""
@@ -50,16 +58,27 @@ class LineWriter:
 
     def _flush(self) -> None:
         if self._held:
-            self._file.write(b"\n".join([*self._held, b""]))
+            text = b"\n".join([*self._held, b""])
+            self._await()
+            self._written = self._pool.submit(self._file.write, text)
         self._held, self._held_bytes = [], 0
 
+    def _await(self) -> None:
+        """See that what was handed on is written: no more than one piece is under way."""
+        if self._written is not None:
+            self._written.result()
 
-def read_lines(path: Path, name: str) -> Iterator[bytes]:
+
+def read_lines(
+    path: Path, name: str, *, ahead: Executor | None = None, chunk: int = _CHUNK
+) -> Iterator[bytes]:
     """The lines of a file, without their ends, in little memory.
 
     Args:
         path: The file.
         name: What to call it in messages.
+        ahead: Threads in which the next part is read while this one is used.
+        chunk: Bytes of a part.
 
     Raises:
         DataError: It is damaged or cut off.
@@ -69,13 +88,28 @@ def read_lines(path: Path, name: str) -> Iterator[bytes]:
     try:
         with pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd") as file:
             rest = b""
-            while chunk := file.read(_CHUNK):
-                *whole, rest = (rest + chunk).split(b"\n")
+            for text in _parts(partial(file.read, chunk), ahead):
+                *whole, rest = (rest + text).split(b"\n")
                 yield from whole
     except OSError as error:
         raise DataError(f"{name} is damaged: {error}") from error
     if rest:
         raise DataError(f"{name} is cut off in the middle of a record")
+
+
+def _parts(read: Callable[[], bytes], ahead: Executor | None) -> Iterator[bytes]:
+    """What one reading after the other gives, until there is no more."""
+    if ahead is None:
+        yield from iter(read, b"")
+        return
+    coming = ahead.submit(read)
+    try:
+        while text := coming.result():
+            coming = ahead.submit(read)
+            yield text
+    finally:
+        # Who closes the file must not do so under a reader.
+        wait([coming])
 
 
 def keyed(lines: Iterator[bytes], name: str) -> Iterator[tuple[Key, bytes]]:

@@ -1,7 +1,7 @@
 """A part that is given to a merge: opened, and checked against its own manifest and the plan."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,8 +25,10 @@ class Source:
     """What messages call it; also the place that merged rows point to."""
     folder: Path
     """Where its compacted files lie on this machine."""
-    manifest: Manifest
     receipt: TrialReceipt
+    """Without the order of its runs, which are those of the manifest."""
+    present: Mapping[str, str]
+    """The runs that have a record, and its digest, sorted."""
 
 
 def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow_partial: bool) -> Source:
@@ -52,7 +54,7 @@ def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow
                 "or merge what there is with --allow-partial"
             )
         share = _share(receipt, plan)
-        return Source(name, scratch, compact_into(scratch, store, share), receipt)
+        return _source(name, scratch, compact_into(scratch, store, share), receipt)
     manifest = Manifest.parse(text, f"{name}/{MANIFEST}")
     _require_plan(name, manifest.plan_id, plan)
     if manifest.runs.keys() != set(receipt.order):
@@ -60,7 +62,12 @@ def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow
     paths = [fetch_file(name, store, manifest, file, scratch) for file in manifest.files]
     folder = paths[0].parent if paths else scratch
     _check_run_files(name, store, manifest)
-    return Source(name, folder, manifest, receipt)
+    return _source(name, folder, manifest, receipt)
+
+
+def _source(name: str, folder: Path, manifest: Manifest, receipt: TrialReceipt) -> Source:
+    present = {run: digest for run, digest in sorted(manifest.runs.items()) if digest is not None}
+    return Source(name, folder, receipt.model_copy(update={"order": ()}), present)
 
 
 def _receipt(name: str, store: Store) -> TrialReceipt:

@@ -184,6 +184,29 @@ def test_a_partial_result_says_so_in_its_data_until_it_is_whole(parts: Parts) ->
     assert TrialReceipt.model_validate_json((whole / "trial.json").read_bytes()).missing == 0
 
 
+@pytest.mark.parametrize("at_once", [2, 3])
+def test_more_parts_than_can_be_open_are_joined_by_stages(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """A process has few open files: the bytes are those of one merge, and what is wrong is still found."""
+    blocks = [parts.part(block) for block in parts.plan.blocks()]
+    whole, _ = parts.merge(*blocks)
+    monkeypatch.setattr("tiltyard_cluster.merging._AT_ONCE", at_once)
+    staged, tally = parts.merge(*blocks, blocks[0])
+
+    assert content(staged) == content(whole)
+    assert (tally.present, tally.duplicate, tally.attempts) == (12, 2, attempts_in(whole))
+    usual = parts.record
+    parts.record = lambda run, **more: usual(run, **more, usd=0.75 if "outcome" in more else 0.5)
+    other = parts.part(parts.plan.runs)
+    with pytest.raises(MergeError, match=f"{other} differ on run"):
+        parts.merge(*blocks, other)
+
+
+def attempts_in(folder: Path) -> int:
+    return sum(1 for _ in read_lines(folder / "attempts.jsonl.zst", ""))
+
+
 def test_the_same_part_twice_is_counted_and_changes_nothing(parts: Parts) -> None:
     shards = thirds(parts)
     once, _ = parts.merge(*shards)
