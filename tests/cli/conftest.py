@@ -80,16 +80,25 @@ def process(tmp_path: Path) -> Command:
 
 
 @pytest.fixture
-def spec(tmp_path: Path) -> Callable[..., Path]:
+def writer(tmp_path: Path) -> Callable[..., Callable[..., Path]]:
+    """Makes a function that writes a text as the spec, with changes."""
+
+    def of(text: str) -> Callable[..., Path]:
+        def write(*changes: tuple[str, str]) -> Path:
+            changed = text
+            for old, new in changes:
+                assert old in changed
+                changed = changed.replace(old, new)
+            path = tmp_path / "trial.yaml"
+            path.write_text(changed)
+            return path
+
+        return write
+
+    return of
+
+
+@pytest.fixture
+def spec(writer: Callable[..., Callable[..., Path]]) -> Callable[..., Path]:
     """Write a sound spec with changes."""
-
-    def write(*changes: tuple[str, str]) -> Path:
-        text = SPEC
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        path = tmp_path / "trial.yaml"
-        path.write_text(text)
-        return path
-
-    return write
+    return writer(SPEC)

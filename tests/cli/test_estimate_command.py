@@ -25,19 +25,9 @@ TABLE = "the version of another table"
 
 
 @pytest.fixture
-def trial(tmp_path: Path) -> Callable[..., Path]:
+def trial(writer: Callable[..., Callable[..., Path]]) -> Callable[..., Path]:
     """Write the spec with changes."""
-
-    def write(*changes: tuple[str, str]) -> Path:
-        text = SPEC
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        path = tmp_path / "trial.yaml"
-        path.write_text(text)
-        return path
-
-    return write
+    return writer(SPEC)
 
 
 @pytest.fixture
