@@ -8,6 +8,7 @@ import json
 import re
 from pathlib import PurePosixPath
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -111,6 +112,18 @@ def _key_name(value: str) -> str:
 def _url(value: str) -> str:
     if not re.fullmatch(r"https?://[^\s/]+\S*", value):
         raise wrong(f"expected a URL that begins with https:// or http://, got {shown(value)}")
+    # What follows is not shown where it may be a key.
+    if "@" in value:
+        raise wrong(
+            "holds a user name or a password, which must never stand in a spec",
+            "name the environment variable with the key in keys_from",
+        )
+    if "?" in value or "#" in value:
+        raise wrong("expected a URL without ? and #, because paths such as /messages are put behind it")
+    try:
+        urlsplit(value).port  # noqa: B018  # reading it is the check
+    except ValueError as error:
+        raise wrong(f"{shown(value)} is not a URL: {error}") from error
     return value
 
 

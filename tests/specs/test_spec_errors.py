@@ -101,6 +101,28 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest_key(
             "gateway: {upstreams: {openai: api.example}}",
             'gateway.upstreams.openai: expected a URL that begins with https:// or http://, got "api.example"',
         ),
+        (
+            "gateway: {upstreams: {openai: 'https://me:hunter2@api.example/v1'}}",
+            (
+                "gateway.upstreams.openai: holds a user name or a password, which must never stand in a spec; "
+                "name the environment variable with the key in keys_from"
+            ),
+        ),
+        (
+            "gateway: {upstreams: {openai: 'https://api.example/v1?key=hunter2'}}",
+            (
+                "gateway.upstreams.openai: expected a URL without ? and #, because paths such as /messages are put "
+                "behind it"
+            ),
+        ),
+        (
+            "gateway: {upstreams: {openai: 'https://api.example:99999/v1'}}",
+            'gateway.upstreams.openai: "https://api.example:99999/v1" is not a URL: Port out of range 0-65535',
+        ),
+        (
+            "gateway: {upstreams: {openai: 'https://[::1/v1'}}",
+            'gateway.upstreams.openai: "https://[::1/v1" is not a URL: Invalid IPv6 URL',
+        ),
         ("8: x", "a key must be text, got 8; put it in quotes"),
         (
             "retries: !!python/name:os.system x",
