@@ -54,6 +54,8 @@ def _arm(
     valid, options = counted(runs), chosen.options
     base = chosen.cells.get((cell[0], chosen.baseline or ""), ())
 
+    earlier = [run for run in chosen.earlier if (run.agent, run.arm) == cell]
+
     def mean(quantity: Quantity) -> Measure:
         return measure(runs, quantity, options.confidence, normal=options.methods.normal_means)
 
@@ -72,6 +74,6 @@ def _arm(
         relative_usd=compare_usd(runs, base, options) if relative else None,
         score=mean(score),
         tool_calls=mean(tool_calls),
-        quality=quality(runs, options, chosen.clusters, place),
+        quality=quality(runs, earlier, options, chosen.clusters, place),
         delta=delta,
     )

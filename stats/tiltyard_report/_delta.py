@@ -23,9 +23,9 @@ from tiltyard_report._rates import claim_sentence
 from tiltyard_report._run import Cell, Run
 from tiltyard_report._sample import Quantity
 from tiltyard_report._selection import Selection
-from tiltyard_report._sensitivity import sensitivity
+from tiltyard_report._sensitivity import Sensitivity, sensitivity
 from tiltyard_report._settle import settle_passes, settle_tokens
-from tiltyard_report.delta_model import Delta, PassDifference, PolicyRow
+from tiltyard_report.delta_model import Delta, PassDifference
 from tiltyard_report.model import Comparison
 from tiltyard_stats import (
     Interval,
@@ -66,11 +66,11 @@ def deltas(chosen: Selection, compared: Mapping[Cell, Comparison]) -> dict[Cell,
         partial=chosen.partial,
     )
     work = _Work(chosen, options, pairs, compared, judged)
-    policies = sensitivity(pairs, compared, judged, chosen)
-    return {cell: _delta(cell, work, policies[cell]) for cell in pairs}
+    counted_otherwise = sensitivity(pairs, compared, judged, chosen)
+    return {cell: _delta(cell, work, counted_otherwise[cell]) for cell in pairs}
 
 
-def _delta(cell: Cell, work: _Work, policies: tuple[PolicyRow, ...]) -> Delta:
+def _delta(cell: Cell, work: _Work, otherwise: Sensitivity) -> Delta:
     agent, arm = cell
     chosen, options = work.chosen, work.options
     sides = work.pairs[cell]
@@ -94,8 +94,9 @@ def _delta(cell: Cell, work: _Work, policies: tuple[PolicyRow, ...]) -> Delta:
         usd_per_success=_per_success(sides, usd, options),
         seconds_per_success=_per_success(sides, seconds, options),
         **_tokens_words(f"{arm} over {chosen.baseline} with {agent}", comparison, work),
-        policies=policies,
-        flips=any(row.flips for row in policies),
+        policies=otherwise.rows,
+        flips=any(row.flips for row in otherwise.rows),
+        bounds=otherwise.bounds,
         settle=(*settle_tokens(comparison, *sides), *settle_passes(judged, *sides)),
     )
 

@@ -1,6 +1,7 @@
 """What comparisons rest on: factors, questions that moved, crash policies, what would settle them."""
 
 from collections.abc import Iterable, Sequence
+from math import isnan
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._table import escape, table
@@ -68,7 +69,24 @@ def _policies(rows: _Rows) -> str:
         for agent, row, delta in differ[:_SHOWN]
         for policy in delta.policies
     ]
-    return table(head, cells, text_columns=2)
+    return f"{table(head, cells, text_columns=2)}\n\n{_list(_bounded(differ[:_SHOWN]))}".rstrip()
+
+
+def _bounded(rows: _Rows) -> Iterable[str]:
+    """What crashed runs leave of a difference of pass rates."""
+    for agent, row, delta in rows:
+        found = delta.bounds
+        if found:
+            noise = f"{_span(found.outer_low, found.outer_high)} with the noise of the runs"
+            yield (
+                f"{row.arm} with {agent}: wherever the crashed runs ({found.lost_arm} against "
+                f"{found.lost_baseline}) would have ended, the difference is "
+                f"{_span(found.low, found.high)} points{'' if isnan(found.outer_low) else f' ({noise})'}."
+            )
+
+
+def _span(low: float, high: float) -> str:
+    return f"{fmt.points(low)} to {fmt.points(high)}"
 
 
 _WORDS = {"exclude": "excluded", "failures": "failures", "worst-case": "worst case"}

@@ -11,7 +11,7 @@ from tiltyard_report._receipt import ALLOW, Facts
 from tiltyard_report._run import Run
 from tiltyard_report._selection import Selection
 from tiltyard_report.audit_model import AuditRow
-from tiltyard_report.group_model import DriftRow, Losses
+from tiltyard_report.group_model import DriftRow, Losses, QuestionLoss
 from tiltyard_report.model import AgentReport, ArmRow
 from tiltyard_report.quality_model import PassRate
 from tiltyard_specs.outcomes import Outcome
@@ -44,12 +44,15 @@ def _partial(chosen: Selection) -> str:
 
 
 def notes(
-    chosen: Selection, agents: Sequence[AgentReport], lost: Losses | None, drifts: Sequence[DriftRow]
+    chosen: Selection,
+    agents: Sequence[AgentReport],
+    lost: tuple[Losses | None, QuestionLoss | None],
+    drifts: Sequence[DriftRow],
 ) -> tuple[str, ...]:
     """What a careful reader needs to know about the data."""
     runs, facts = chosen.runs, chosen.facts
     lines = [*_registered.note(facts), *_network(facts), *drift(runs), *_sources(runs), *_left_out(agents)]
-    lines += _uneven.note(lost)
+    lines += [*_uneven.note(lost[0]), *_uneven.question_note(lost[1])]
     lines += _trend.notes(drifts, len(chosen.arms))
     lines += _few_trials(chosen, agents)
     lines += _shocks(agents)

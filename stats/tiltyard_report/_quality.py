@@ -1,9 +1,11 @@
 """How well, how steadily and at what cost each arm passes, through the statistics that own the numbers."""
 
 from collections.abc import Sequence
+from math import inf
+from typing import Any
 
 from tiltyard_report._grid import Grid
-from tiltyard_report._measures import counted, seconds, tokens, usd, values
+from tiltyard_report._measures import counted, seconds, spend, tokens, usd, values
 from tiltyard_report._options import Options
 from tiltyard_report._rates import Clusters, pass_rate
 from tiltyard_report._run import Run
@@ -21,9 +23,13 @@ from tiltyard_stats import (
 
 
 def quality(
-    runs: Sequence[Run], options: Options, clusters: Clusters, place: FrontierPlace | None
+    runs: Sequence[Run],
+    earlier: Sequence[Run],
+    options: Options,
+    clusters: Clusters,
+    place: FrontierPlace | None,
 ) -> Quality | None:
-    """All of one arm with one agent; None when no run counts."""
+    """All of one arm with one agent, and its earlier attempts; None when no run counts."""
     passes = sample(runs).grid
     if not passes.n:
         return None
@@ -43,6 +49,7 @@ def quality(
         tokens_per_success=_per_success(runs, tokens, level),
         usd_per_success=_per_success(runs, usd, level),
         seconds_per_success=_per_success(runs, seconds, level),
+        **_with_losses(runs, earlier),
         frontier=place,
     )
 
@@ -54,6 +61,18 @@ def _repeats(passes: Grid, k: int, options: Options) -> Repeats:
         at_least_one=pass_at_k(passes.passes, passes.runs, k, confidence=level, method=method),
         every=pass_hat_k(passes.passes, passes.runs, k, confidence=level, method=method),
     )
+
+
+def _with_losses(runs: Sequence[Run], earlier: Sequence[Run]) -> dict[str, Any]:
+    """Everything that was paid over the passes."""
+    valid = counted(runs)
+    paid, passes = spend((*runs, *earlier)), sum(run.passed for run in valid)
+    return {
+        "all_tokens_per_success": paid.tokens / passes if passes else inf,
+        "all_usd_per_success": paid.usd / passes if passes else inf,
+        "lost": len(runs) - len(valid) + len(earlier),
+        "all_unknown": max(paid.tokens_unknown, paid.usd_unknown),
+    }
 
 
 def _per_success(runs: Sequence[Run], quantity: Quantity, confidence: float) -> Interval | None:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from tiltyard_report import _format as fmt
 from tiltyard_report._table import escape, table
 from tiltyard_report._verdicts import decision
-from tiltyard_report.delta_model import PassDifference
 from tiltyard_report.measure_model import Measure
 from tiltyard_report.model import AgentReport, ArmRow, Report
+from tiltyard_report.quality_model import Quality
 from tiltyard_stats import Interval
 
 
@@ -17,7 +17,28 @@ def quality_sections(report: Report) -> Iterable[tuple[str, str]]:
     if any(row.delta for agent in agents for row in agent.arms):
         yield "Pass rates", _each(agents, lambda rows: _rates(rows, report), _RATES)
     yield "Repeats and steadiness", _each(agents, lambda rows: _repeats(rows, report), _REPEATS)
-    yield "What a success costs", _each(agents, _successes, _SUCCESSES)
+    costs = [_each(agents, _successes, _SUCCESSES), _with_losses(agents)]
+    yield "What a success costs", "\n\n".join(filter(None, costs))
+
+
+def _with_losses(agents: Sequence[AgentReport]) -> str:
+    """What a success costs when everything that was paid is counted."""
+    lines = [
+        f"- {escape(row.arm)} with {escape(agent.agent)}: {_paid(row.quality)} "
+        f"(with {fmt.plural(row.quality.lost, 'more run')})."
+        for agent in agents
+        for row in agent.arms
+        if row.quality and row.quality.lost and row.correct.successes
+    ]
+    why = "A success with the spend of excluded runs and earlier attempts counted in:"
+    return "\n\n".join([why, "\n".join(lines)]) if lines else ""
+
+
+def _paid(quality: Quality) -> str:
+    tokens, usd = quality.all_tokens_per_success, quality.all_usd_per_success
+    paid = [f"{fmt.thousands(tokens)}k tokens"] * (tokens > 0) + [fmt.dollars(usd)] * (usd > 0)
+    least = "at least " if paid and quality.all_unknown else ""
+    return f"{least}{', '.join(paid)}" if paid else "not known"
 
 
 _RATES = (
@@ -54,7 +75,7 @@ def _rates(rows: Sequence[ArmRow], report: Report) -> str:
     columns = {
         "arm": [row.arm for row in rows],
         f"pass rate, % ({level}%)": fmt.intervals([_rate(row) for row in rows], _percent),
-        f"points ({level}%)": [_points(item) for item in passes],
+        f"points ({level}%)": [_points(row, report) for row in rows],
         "p": [fmt.NONE if item is None else fmt.bare_pvalue(item.adjusted) for item in passes],
         "verdict": [
             "baseline" if row.baseline else decision(item.decision) if item else fmt.NONE
@@ -64,9 +85,14 @@ def _rates(rows: Sequence[ArmRow], report: Report) -> str:
     return _table(columns)
 
 
-def _points(item: PassDifference | None) -> str:
+def _points(row: ArmRow, report: Report) -> str:
+    """The difference; its bounds where an arm lost more runs than chance explains: then no point is known."""
+    item = row.delta.passes if row.delta else None
     if item is None:
         return fmt.NONE
+    bounds = row.delta.bounds if row.delta and report.losses and report.losses.uneven else None
+    if bounds:
+        return f"bounds {fmt.points(bounds.low)} to {fmt.points(bounds.high)}"
     return f"{fmt.points(item.interval.estimate)} ({fmt.point_bounds(item.interval)})"
 
 

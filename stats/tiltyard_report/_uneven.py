@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._run import Run
-from tiltyard_report.group_model import Losses, LossRow
+from tiltyard_report.group_model import Losses, LossRow, QuestionLoss
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_stats import fisher_drop
 
@@ -27,6 +27,39 @@ def losses(runs: Sequence[Run]) -> Losses | None:
     pvalue = min(1.0, _two_sided(mine[worst], rest) * len(arms) / 2)
     rows = tuple(LossRow(arm, sum(ends), len(ends)) for arm, ends in mine.items())
     return Losses(rows, worst, pvalue, uneven=pvalue <= _LEVEL)
+
+
+def question_loss(runs: Sequence[Run]) -> QuestionLoss | None:
+    """Whether lost runs have to do with the question; None where all lost the same share, or there is one."""
+    counts: dict[str, list[int]] = {}
+    for run in runs:
+        cell = counts.setdefault(run.question, [0, 0])
+        cell[0] += run.outcome in _LOST
+        cell[1] += 1
+    if len({lost / total for lost, total in counts.values()}) < 2:  # noqa: PLR2004 - a difference needs two
+        return None
+    worst = max(sorted(counts), key=lambda name: counts[name][0] / counts[name][1])
+    lost, total = counts[worst]
+    rest_lost = sum(cell[0] for cell in counts.values()) - lost
+    rest = sum(cell[1] for cell in counts.values()) - total
+    kept = rest - rest_lost, rest, total - lost, total
+    pvalue = min(1.0, fisher_drop(*kept).pvalue * len(counts))
+    return QuestionLoss(worst, lost, total, rest_lost, rest, pvalue, uneven=pvalue <= _LEVEL)
+
+
+def question_note(found: QuestionLoss | None) -> list[str]:
+    """Said only where chance does not explain it: the questions that are left weigh more then."""
+    if found is None or not found.uneven:
+        return []
+    counts = (
+        f"{found.question} {found.lost} of {found.runs}, all others {found.rest_lost} of {found.rest_runs}"
+    )
+    text = (
+        f"Lost runs (infra, unmetered) by question: {counts} (Fisher's exact test, "
+        f"{fmt.pvalue(found.pvalue)}): "
+        "losses have to do with the question, so what is left may be the easier part."
+    )
+    return [text]
 
 
 def words(found: Losses) -> str:

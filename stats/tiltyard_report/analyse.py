@@ -137,7 +137,7 @@ def _report(chosen: Selection) -> Report:
         audit=audit,
     )
     rows, lost = question_rows(chosen), _uneven.losses(chosen.runs)
-    drifts = _trend.trends(chosen)
+    drifts, question_lost = _trend.trends(chosen), _uneven.question_loss(chosen.runs)
     grouped, incomplete = groups(chosen, rows)
     by_arm: dict[str, list[Run]] = {arm: [] for arm in chosen.arms}
     for run in chosen.runs:
@@ -166,7 +166,7 @@ def _report(chosen: Selection) -> Report:
         earlier_attempts=spend(chosen.earlier),
         do_not_claim=_sentences.do_not_claim(topic),
         methods=methods(chosen, judged),
-        notes=_notes.notes(chosen, agents, lost, drifts),
+        notes=_notes.notes(chosen, agents, (lost, question_lost), drifts),
         caution=_sentences.CAUTION,
         changes=changes(agents, rows, chosen.baseline),
         design=choices.design,
@@ -180,6 +180,7 @@ def _report(chosen: Selection) -> Report:
         factors=factor_rows(chosen.cells, chosen.facts),
         tools=_trace.tool_rows(chosen.cells),
         losses=lost,
+        question_loss=question_lost,
         order=_trace.order_bins(chosen.cells),
         drift=drifts,
         settled=_trace.settled(chosen),

@@ -71,6 +71,21 @@ class PolicyRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LossBounds:
+    """Where the difference of the pass rates lies, however the crashed runs would have ended (Manski)."""
+
+    low: float
+    """All that the arm lost fails, all that the baseline lost passes."""
+    high: float
+    """The other way round."""
+    outer_low: float
+    """Lower end of the interval of the one: with the noise of the runs; NaN when not known."""
+    outer_high: float
+    lost_arm: int
+    lost_baseline: int
+
+
+@dataclass(frozen=True, slots=True)
 class Settle:
     """What it would take to settle an inconclusive comparison, if its estimate holds."""
 
@@ -119,5 +134,7 @@ class Delta:
     """The three, in their order; the first is the report's own."""
     flips: bool
     """Whether a verdict depends on how crashed runs are counted."""
+    bounds: LossBounds | None
+    """None without a crashed run, and of a partial result."""
     settle: tuple[Settle, ...]
     """One for each inconclusive measure."""

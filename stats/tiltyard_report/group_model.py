@@ -115,6 +115,21 @@ class LossRow:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionLoss:
+    """The question that lost the largest share of its runs."""
+
+    question: str
+    lost: int
+    runs: int
+    rest_lost: int
+    """Of all other questions."""
+    rest_runs: int
+    pvalue: float
+    """Fisher's exact test of the one against the rest, corrected for having been picked."""
+    uneven: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Losses:
     """Whether lost runs (infra, unmetered) have to do with the arm."""
 

@@ -15,6 +15,7 @@ from tiltyard_report.group_model import (
     Group,
     Losses,
     OrderBin,
+    QuestionLoss,
     SettledRow,
     ToolRow,
 )
@@ -254,6 +255,8 @@ class Report:
     """The most called ones of each arm."""
     losses: Losses | None
     """None where all arms lost the same share."""
+    question_loss: QuestionLoss | None
+    """None where all questions lost the same share."""
     order: tuple[OrderBin, ...]
     """By arm, in the order of the runs."""
     drift: tuple[DriftRow, ...]

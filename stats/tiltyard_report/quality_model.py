@@ -75,4 +75,12 @@ class Quality:
     """Spend of all counted runs over the passes; None where a spend is not fully known."""
     usd_per_success: Interval | None
     seconds_per_success: Interval | None
+    all_tokens_per_success: float
+    """The same with the spend of excluded runs and of earlier attempts, as far as known; infinite without a
+    success."""
+    all_usd_per_success: float
+    lost: int
+    """Excluded runs and earlier attempts whose spend these two count in."""
+    all_unknown: int
+    """Runs and attempts whose spend is not fully known: then these two are lower bounds."""
     frontier: FrontierPlace | None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from scipy.stats import fisher_exact
 
-from tiltyard_report import analyse
+from tiltyard_report import analyse, render_markdown
 from tiltyard_report.model import Report
 
 
@@ -64,3 +64,85 @@ def test_excluded_runs_are_out_of_the_pass_rate_and_counted(make: ModuleType) ->
     rows = {row.arm: row for row in report.agents[0].arms}
 
     assert (rows["docs"].correct.successes, rows["docs"].correct.n, rows["docs"].excluded) == (12, 12, 8)
+
+
+def _lossy(make: ModuleType) -> Report:
+    """Docs lost 8 of its 20 runs on one question, and 4 of the other 12 failed; plain passed 10 of 20."""
+    ends = {
+        "plain": ["passed"] * 10 + ["failed"] * 10,
+        "docs": ["infra"] * 8 + ["passed"] * 8 + ["failed"] * 4,
+    }
+    records = [
+        make.record("q", arm, "codex", rep, 10_000, outcome=end, reason=None)
+        for arm, outcomes in ends.items()
+        for rep, end in enumerate(outcomes, 1)
+    ]
+    attempts = [make.record("q", "docs", "codex", 1, 30_000, outcome="infra", reason="529", attempt=1)]
+    return analyse(records, baseline="plain", attempts=attempts)
+
+
+def test_bounds_stand_instead_of_a_point(make: ModuleType) -> None:
+    """8 to 16 of 20 may have passed beside 10 of 20: -10 to +30 points, by Manski; the noise is outside."""
+    report = _lossy(make)
+    (delta,) = [row.delta for row in report.agents[0].arms if row.delta]
+    bounds = delta.bounds
+    assert bounds is not None
+
+    assert (bounds.low, bounds.high) == pytest.approx((8 / 20 - 0.5, 16 / 20 - 0.5))
+    assert bounds.outer_low < bounds.low < bounds.high < bounds.outer_high
+    assert (bounds.lost_arm, bounds.lost_baseline) == (8, 0)
+    text = render_markdown(report)
+    assert "| bounds -10.0 to +30.0 |" in text
+    assert (
+        "docs with codex: wherever the crashed runs (8 against 0) would have ended, the difference is "
+        "-10.0 to +30.0 points ("
+    ) in text
+
+
+def test_a_point_stands_where_losses_are_even(make: ModuleType) -> None:
+    report = _report(make, plain=(1, 20), docs=(0, 20))
+    (delta,) = [row.delta for row in report.agents[0].arms if row.delta]
+
+    assert delta.bounds is not None
+    assert "bounds -" not in render_markdown(report)
+
+
+def test_a_success_with_and_without_what_was_lost(make: ModuleType) -> None:
+    """Without: 12 runs over 8 passes. With: 20 runs and an attempt of three times the tokens."""
+    report = _lossy(make)
+    quality = report.agents[0].arms[1].quality
+    assert quality is not None
+    assert quality.tokens_per_success is not None
+
+    assert quality.tokens_per_success.estimate == pytest.approx(12 * 10_000 / 8)
+    assert quality.all_tokens_per_success == pytest.approx((20 * 10_000 + 30_000) / 8)
+    assert quality.all_usd_per_success == pytest.approx(230_000 * 2e-6 / 8)
+    assert (quality.lost, quality.all_unknown) == (9, 0)
+    assert "- docs with codex: 28.8k tokens, $0.0575 (with 9 more runs)." in render_markdown(report)
+
+
+def test_losses_that_have_to_do_with_the_question(make: ModuleType) -> None:
+    """A question that breaks the engine is named; one that does not is left in peace."""
+    records = [
+        make.record(
+            f"q{number}",
+            arm,
+            "codex",
+            rep,
+            outcome="infra" if number == 0 and rep <= 6 else "passed",
+            reason=None,
+        )
+        for number in range(5)
+        for arm in ("plain", "docs")
+        for rep in range(1, 9)
+    ]
+    report = analyse(records, baseline="plain")
+    found = report.question_loss
+    assert found is not None
+
+    assert (found.question, found.lost, found.runs, found.rest_lost, found.rest_runs) == ("q0", 12, 16, 0, 64)
+    assert found.pvalue == pytest.approx(5 * fisher_exact([[12, 4], [0, 64]], alternative="greater").pvalue)
+    assert any(
+        line.startswith("Lost runs (infra, unmetered) by question: q0 12 of 16, all") for line in report.notes
+    )
+    assert not any("by question" in line for line in _report(make, plain=(0, 20), docs=(8, 20)).notes)
