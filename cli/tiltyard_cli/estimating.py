@@ -73,7 +73,8 @@ def _table(found: "Estimate") -> Iterator[str]:
 
 
 def _row(part: "Part") -> tuple[str, ...]:
-    from tiltyard_cluster.estimate_words import range_text, tokens_text, usd_text  # noqa: PLC0415
+    from tiltyard_cluster.estimate_words import range_text, tokens_text  # noqa: PLC0415
+    from tiltyard_cluster.words import usd_text  # noqa: PLC0415
 
     nothing = _UNKNOWN if part.counts else "not counted"
     tokens = nothing if part.tokens is None else range_text(part.tokens, tokens_text)
@@ -95,7 +96,8 @@ def _basis(part: "Part") -> str:
 
 
 def _all(found: "Estimate") -> tuple[str, ...]:
-    from tiltyard_cluster.estimate_words import range_text, runs_text, tokens_text, usd_text  # noqa: PLC0415
+    from tiltyard_cluster.estimate_words import range_text, runs_text, tokens_text  # noqa: PLC0415
+    from tiltyard_cluster.words import usd_text  # noqa: PLC0415
 
     tokens = _UNKNOWN if found.tokens is None else range_text(found.tokens, tokens_text)
     usd = _UNKNOWN if found.usd is None else range_text(found.usd, usd_text)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from tiltyard_cluster.sharding import from_file, part_of
+from tiltyard_cluster.words import usd_text
 from tiltyard_runner.verdict import BUDGET_SPENT, UNPRICED
 from tiltyard_specs import Budget, Trial
 from tiltyard_specs.plan_file import PlanFile
@@ -43,7 +44,7 @@ class Spent:
         tokens = f"{self.tokens:,} tokens"
         if not self.usd:
             return tokens
-        usd = f"would be ${self.usd:.2f}" if scripted else f"${self.usd:.2f}"
+        usd = f"would be {usd_text(self.usd)}" if scripted else usd_text(self.usd)
         return f"{tokens} ({usd} of it priced)" if self.unpriced else f"{tokens}, {usd}"
 
 
@@ -78,7 +79,7 @@ class Spending:
         if budget.usd is not None:
             over, spent = (
                 total.charged_usd >= budget.usd,
-                f"${total.charged_usd:.2f} of the budget of ${budget.usd:g}",
+                f"{usd_text(total.charged_usd)} of the budget of {usd_text(budget.usd)}",
             )
         else:
             limit = budget.tokens or 0

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from tiltyard_cluster.estimate_model import Estimate, Range
+from tiltyard_cluster.words import usd_text
 
 _THOUSAND, _MILLION, _BILLION = 10**3, 10**6, 10**9
-_TEN_CENTS = 0.1
 _NAMED = 3
 Show = Callable[[float], str]
 
@@ -66,14 +66,6 @@ def tokens_text(tokens: float) -> str:
         if tokens >= 10 * size or (tokens >= size and letter != "k"):
             return f"{_three(tokens / size)}{letter}"
     return f"{tokens:,.0f}"
-
-
-def usd_text(usd: float) -> str:
-    """Dollars to the cent, or finer below ten cents."""
-    if usd == 0 or usd >= _TEN_CENTS:
-        return f"${usd:,.2f}"
-    text = f"${usd:.4f}"
-    return "<$0.0001" if text == "$0.0000" else text
 
 
 def runs_text(runs: int) -> str:

@@ -1,4 +1,6 @@
-"""Texts of any length, made to fit a line, and numbers with their nouns."""
+"""Texts of any length, made to fit a line, numbers with their nouns, and amounts."""
+
+_TEN_CENTS = 0.1
 
 
 def one_line(text: str, longest: int = 200) -> str:
@@ -18,6 +20,14 @@ def one_line(text: str, longest: int = 200) -> str:
 def counted(count: int, noun: str) -> str:
     """A number and its noun: 1 run, 2 runs."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def usd_text(usd: float) -> str:
+    """Dollars to the cent, or finer below ten cents: what was spent is not shown as nothing."""
+    if usd == 0 or usd >= _TEN_CENTS:
+        return f"${usd:,.2f}"
+    text = f"${usd:.4f}"
+    return "<$0.0001" if text == "$0.0000" else text
 
 
 def _whole_words(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tiltyard_cluster import PlannedRun
-from tiltyard_cluster.budget import Spending
+from tiltyard_cluster.budget import Spending, Spent
 from tiltyard_runner.verdict import BUDGET_SPENT, UNPRICED
 from tiltyard_specs import Budget, Outcome, RunRecord
 
@@ -26,7 +26,7 @@ def test_dollars(planned: PlannedRun, record: MakeRecord) -> None:
 
     assert spending.exhausted() is None
     spending.add(record(planned, usd=0.5))
-    assert spending.exhausted() == "the budget is spent: $1.50 of the budget of $1.5"
+    assert spending.exhausted() == "the budget is spent: $1.50 of the budget of $1.50"
 
 
 def test_tokens(planned: PlannedRun, record: MakeRecord) -> None:
@@ -69,3 +69,10 @@ def test_an_unmetered_attempt_spends_nothing(
     spending.add(record(planned, outcome=outcome).model_copy(update={"metered": None}))
 
     assert spending.exhausted() is None
+
+
+def test_small_sums_are_not_shown_as_nothing() -> None:
+    assert Spent(usd=0.0041, tokens=880).words() == "880 tokens, $0.0041"
+    assert Spent(usd=0.00001, tokens=1, unpriced=1).words(scripted=True) == (
+        "1 tokens (would be <$0.0001 of it priced)"
+    )

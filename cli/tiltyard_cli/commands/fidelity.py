@@ -88,7 +88,8 @@ def _label(run: "RunFidelity") -> str:
 
 
 def _cells(use: "Use") -> tuple[str, ...]:
-    from tiltyard_cluster.estimate_words import tokens_text, usd_text  # noqa: PLC0415
+    from tiltyard_cluster.estimate_words import tokens_text  # noqa: PLC0415
+    from tiltyard_cluster.words import usd_text  # noqa: PLC0415
 
     requested = f"{_plain(use.role)} as {_plain(use.asked)}" if use.asked else _plain(use.role)
     calls = (
