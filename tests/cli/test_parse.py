@@ -243,3 +243,15 @@ def test_unknown_agents(tiltyard: Command) -> None:
         assert done.err == (
             f'tiltyard: no saved output of an agent "{name}" can be read; {guess}: claude, codex, mini\n'
         )
+
+
+@pytest.mark.parametrize(("kind", "case"), [("claude", "plain"), ("codex", "plain"), ("mini", "tool")])
+def test_a_byte_order_mark_hides_nothing(tiltyard: Command, tmp_path: Path, kind: str, case: str) -> None:
+    """Some shells put one at the beginning of what they save."""
+    source = SAMPLES / kind / case / ("traj.json" if kind == "mini" else "stdout")
+    saved = tmp_path / "saved"
+    saved.write_bytes(
+        b"\xef\xbb\xbf" + (source.read_bytes().splitlines()[-1] if kind == "claude" else source.read_bytes())
+    )
+
+    assert json.loads(tiltyard("parse", kind, str(saved), "--json").out)["answer"] == ANSWER

@@ -112,7 +112,7 @@ def _usage(usage: Event) -> Usage:
         count(usage.get(key)) for key in ("input_tokens", "cached_input_tokens", "cache_write_input_tokens")
     )
     return Usage(
-        input=None if whole is None else max(0, whole - (read or 0) - (written or 0)),
+        input=None if whole is None else count(whole - (read or 0) - (written or 0)),
         cache_read=read,
         cache_write=written,
         output=count(usage.get("output_tokens")),

@@ -136,7 +136,7 @@ def _usage(usage: Event) -> Usage:
     whole, read = count(usage.get("prompt_tokens")), count(details.get("cached_tokens"))
     written = count(details.get("cache_write_tokens"))
     return Usage(
-        input=None if whole is None else max(0, whole - (read or 0) - (written or 0)),
+        input=None if whole is None else count(whole - (read or 0) - (written or 0)),
         cache_read=read,
         cache_write=written,
         output=count(usage.get("completion_tokens")),

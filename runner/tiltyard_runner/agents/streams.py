@@ -7,6 +7,7 @@ raises on what it finds, and no line can fill the memory.
 import json
 import math
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,7 +40,7 @@ def document(path: Path, limit: int) -> object:
     """The one JSON value that a file holds; None when it holds none, or more bytes than the limit."""
     with path.open("rb") as stream:
         content = stream.read(limit + 1)
-    return _value(content) if len(content) <= limit else None
+    return _value(content.removeprefix(BOM_UTF8)) if len(content) <= limit else None
 
 
 def tail(path: Path) -> str:
@@ -138,5 +139,6 @@ def _value(content: bytes) -> object:
 
 def _objects(line: bytes) -> Iterator[Event]:
     """What one line holds: `claude --output-format json --verbose` prints a whole run as one array."""
+    line = line.removeprefix(BOM_UTF8)  # some shells begin a file with it
     value = _value(line) if line.lstrip().startswith((b"{", b"[")) else None
     yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict))

@@ -147,3 +147,12 @@ def test_codex_ended_while_it_reconnected_failed_by_the_provider(parse: Parse, l
     later = parse("codex", lines(start, retry, work), exit_code=None, timed_out=True).error
     assert later is not None
     assert later.kind == "timeout"
+
+
+def test_a_cached_part_larger_than_its_whole_makes_the_input_unknown(parse: Parse, lines: Lines) -> None:
+    """As at the meter: a number that cannot be is not put right, and not taken as 0."""
+    usage = {"input_tokens": 5, "cached_input_tokens": 9, "output_tokens": 1}
+    result = parse("codex", lines({"type": "turn.completed", "usage": usage}))
+
+    assert result.usage is not None
+    assert (result.usage.input, result.usage.cache_read, result.usage.total) == (None, 9, None)
