@@ -1,5 +1,5 @@
 # Two commands do all the set-up on a fresh Debian or Ubuntu machine: `make demo` and `make test`.
-.PHONY: help setup engine host-tools browser screenshots demo test test-node-faults test-quick lint format lock clean
+.PHONY: help setup engine host-tools browser node-image screenshots demo test test-node-faults test-quick lint format lock clean
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 
@@ -39,6 +39,9 @@ lint: setup ## Check format, style, types and imports
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+node-image: setup engine host-tools ## Build infra/node.Dockerfile and see it work as a node (minutes)
+	$(PYTHON) scripts/check_node_image.py
 
 screenshots: setup browser ## Take the pictures of docs/img anew
 	$(PYTHON) scripts/screenshots.py

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltyard_cluster.outage import PATIENCE
 from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_specs.errors import UsageError
 
@@ -57,6 +58,7 @@ def open_store(
     address: str | os.PathLike[str] | S3Address,
     endpoint: str | None = None,
     tell: Callable[[str], None] | None = None,
+    patience: float = PATIENCE,
 ) -> Store:
     """The store at an address. Nothing is made, and nothing is asked of a service yet.
 
@@ -64,13 +66,14 @@ def open_store(
         address: A folder, or `s3://bucket/prefix`.
         endpoint: Address of the S3 service; None for what boto3 finds in the environment, else AWS.
         tell: Told of outages of a service, one line each.
+        patience: Seconds that an outage of a service may last.
     """
     where = parse_address(address)
     if isinstance(where, Path):
         return FolderStore(where)
     from tiltyard_cluster.s3_store import S3Store  # noqa: PLC0415  # only a result in S3 needs it
 
-    return S3Store(where.bucket, where.prefix, endpoint=endpoint, tell=tell)
+    return S3Store(where.bucket, where.prefix, endpoint=endpoint, patience=patience, tell=tell)
 
 
 def open_result(

@@ -4,8 +4,9 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTimeError
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -18,6 +19,10 @@ from tiltyard_cluster.ray_session import RaySession
 from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_specs.errors import TiltyardError, UnavailableError
 
+STORE_SECONDS = 5.0
+"""For which a store that does not answer is asked again: a run has more patience, and this is no run."""
+_AT_ONCE = 16
+"""Nodes: each starts a process there, and a hundred one after the other take minutes."""
 _SECONDS = 180.0
 _CLOCK_NOTE = 2.0
 """Seconds apart from which times in records cannot be compared across nodes."""
@@ -37,12 +42,12 @@ class NodeExaminer:
     """Looks at the node that it is on. An actor, and like all of them without Ray inside."""
 
     def examine(
-        self, store: Store | None, proof: tuple[str, bytes], registry: Registry | None
+        self, store: Store | None, proof: tuple[str, bytes], registry: Registry | None, *, builds: bool
     ) -> tuple[Finding, ...]:
-        """Everything but the clock."""
+        """Everything but the clock. The driver's own node builds the images of all."""
         engine = open_engine()
         with nullcontext() if isinstance(engine, Finding) else closing(engine):
-            found = [*examine_machine(engine, os.environ)]
+            found = [*examine_machine(engine, os.environ, builds=builds)]
             if registry is not None and not isinstance(engine, Finding):
                 found.append(_registry(engine, registry))
         if store is not None:
@@ -80,14 +85,30 @@ def examine_cluster(
         registry: Where nodes get images; every node's engine must reach it.
     """
     proof = (f".proof-{secrets.token_hex(8)}", secrets.token_bytes(16))
-    if store is not None:
-        store.put(*proof)
-    try:
-        for node in session.nodes():
-            yield NodeFindings(node.name, _examine(session, node.id, store, proof, registry))
-    finally:
-        if store is not None:
-            store.remove(proof[0])
+    with ExitStack() as stack:
+        try:
+            if store is not None:
+                _require_conditions(store)
+                stack.callback(store.remove, proof[0])
+                store.put(*proof)
+        except (TiltyardError, OSError) as error:
+            yield NodeFindings("driver", (missing(f"results: {error}"),))
+            stack.pop_all()
+            store = None
+        nodes = session.nodes()
+        pool = stack.enter_context(ThreadPoolExecutor(_AT_ONCE))
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        found = [pool.submit(_examine, session, node.id, store, proof, registry) for node in nodes]
+        for node, each in zip(nodes, found, strict=True):
+            yield NodeFindings(node.name, each.result())
+
+
+def _require_conditions(store: Store) -> None:
+    if not isinstance(store, FolderStore):
+        from tiltyard_cluster.s3_store import S3Store  # noqa: PLC0415  # only a store in S3 needs boto3
+
+        if isinstance(store, S3Store):
+            store.require_conditions()
 
 
 def _examine(
@@ -100,7 +121,8 @@ def _examine(
     examiner = session.actor(NodeExaminer, node)
     try:
         versions = examiner.call("versions").result(_SECONDS)
-        found = examiner.call("examine", store, proof, registry).result(_SECONDS)
+        builds = node == session.own_node
+        found = examiner.call("examine", store, proof, registry, builds=builds).result(_SECONDS)
         asked = time.time()
         there = examiner.call("clock").result(_SECONDS)
         clock = _clock(there - (asked + time.time()) / 2)

@@ -21,7 +21,7 @@ from docker.errors import DockerException, ImageNotFound
 from tiltyard_cluster.look_only import ImageFinder
 from tiltyard_cluster.options import cache_folder
 from tiltyard_cluster.words import one_line
-from tiltyard_images import connect, engine_facts
+from tiltyard_images import connect, engine_facts, list_images
 from tiltyard_images.pins import DEBIAN_IMAGE
 from tiltyard_images.rootfs import PULL_SILENCE, offline
 from tiltyard_images.space import GB, MIN_FREE_GB
@@ -71,12 +71,15 @@ def open_engine() -> docker.DockerClient | Finding:
         return missing(f"engine: {error}")
 
 
-def examine_machine(engine: docker.DockerClient | Finding, environ: Mapping[str, str]) -> Iterator[Finding]:
+def examine_machine(
+    engine: docker.DockerClient | Finding, environ: Mapping[str, str], *, builds: bool = True
+) -> Iterator[Finding]:
     """What this machine has, whatever the trial.
 
     Args:
         engine: What `open_engine` returned.
         environ: Where settings come from.
+        builds: Whether it builds images itself; a node of a cluster gets them from the driver.
     """
     yield ok(f"Python {platform.python_version()}, Tiltyard {version('tiltyard')}")
     yield _git()
@@ -87,7 +90,7 @@ def examine_machine(engine: docker.DockerClient | Finding, environ: Mapping[str,
         yield note("images, networks and leftovers: not looked at, for want of an engine")
         return
     try:
-        yield from _engine(engine, environ, cache)
+        yield from _engine(engine, environ, cache, builds=builds)
     except (DockerException, requests.RequestException, OSError, KeyError) as error:
         yield missing(f"engine: it failed while it was asked: {error}")
 
@@ -122,7 +125,9 @@ def _free(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def _engine(client: docker.DockerClient, environ: Mapping[str, str], cache: Path) -> Iterator[Finding]:
+def _engine(
+    client: docker.DockerClient, environ: Mapping[str, str], cache: Path, *, builds: bool
+) -> Iterator[Finding]:
     facts, info = engine_facts(client), client.info()
     yield ok(
         f"engine: docker {facts.version} (API {facts.api}, {facts.platform}), storage driver "
@@ -134,12 +139,12 @@ def _engine(client: docker.DockerClient, environ: Mapping[str, str], cache: Path
     images.base()
     base = not images.missing
     images.forwarder()
-    yield from _room(Path(facts.root_dir), cache, builds=bool(images.missing), environ=environ)
-    yield _base(client, here=base)
+    yield from _room(Path(facts.root_dir), cache, lacks=bool(images.missing), environ=environ)
+    yield _base(client, here=base) if builds else _from_driver(client)
     # A socket of this machine is mounted into each slot; by TCP too the engine may be this machine's.
     near = _is_local(environ) or facts.name == socket.gethostname()
     forwarder = not any("forwarder" in tag for tag in images.missing)
-    yield from _sealed(facts.security_options, near=near, forwarder=forwarder)
+    yield from _sealed(facts.security_options, near=near, forwarder=_forwarder(here=forwarder, builds=builds))
     yield _leftovers(client)
 
 
@@ -150,7 +155,7 @@ def _limits(info: Mapping[str, Any]) -> Iterator[Finding]:
         yield note(f"engine: its kernel bounds no {', no '.join(lacking)}: `limits` are not kept in full")
 
 
-def _room(root: Path, cache: Path, *, builds: bool, environ: Mapping[str, str]) -> Iterator[Finding]:
+def _room(root: Path, cache: Path, *, lacks: bool, environ: Mapping[str, str]) -> Iterator[Finding]:
     folders = [("cache", nearest_folder(cache))]
     # The root of an engine elsewhere, or in a virtual machine, is not a folder of this machine.
     if _is_local(environ) and root.is_dir():
@@ -161,8 +166,8 @@ def _room(root: Path, cache: Path, *, builds: bool, environ: Mapping[str, str]) 
     for owner, folder in folders:
         if (free := _free(folder)) < MIN_FREE_GB * GB:
             there = f"disk: {folder} of the {owner} has {free / GB:.1f} GB free"
-            text = f"{there}, and a build asks for {MIN_FREE_GB:g} GB"
-            yield missing(f"{text}; make room") if builds else note(text)
+            text = f"{there}, and new images ask for {MIN_FREE_GB:g} GB"
+            yield missing(f"{text}; make room") if lacks else note(text)
 
 
 def _is_local(environ: Mapping[str, str]) -> bool:
@@ -188,6 +193,10 @@ def _base(client: docker.DockerClient, *, here: bool) -> Finding:
     return ok(f"base image: will be built on {DEBIAN_IMAGE}, which a registry gives")
 
 
+def _from_driver(client: docker.DockerClient) -> Finding:
+    return ok(f"images: {len(list_images(client))} of Tiltyard's; those that it lacks come from the driver")
+
+
 def _has_debian(client: docker.DockerClient) -> bool:
     try:
         client.images.get(DEBIAN_IMAGE)
@@ -196,16 +205,20 @@ def _has_debian(client: docker.DockerClient) -> bool:
     return True
 
 
-def _sealed(options: tuple[str, ...], *, near: bool, forwarder: bool) -> Iterator[Finding]:
+def _forwarder(*, here: bool, builds: bool) -> str:
+    if here:
+        return "is there"
+    return "will be built, once there is a base image" if builds else "comes from the driver"
+
+
+def _sealed(options: tuple[str, ...], *, near: bool, forwarder: str) -> Iterator[Finding]:
     if not near:
         yield missing(
             "sealed slots: DOCKER_HOST names an engine elsewhere, which cannot mount the gateway's socket; "
             "run Tiltyard on the engine's machine"
         )
-    elif forwarder:
-        yield ok("sealed slots: the forwarder image is there")
     else:
-        yield ok("sealed slots: the forwarder image will be built, once there is a base image")
+        yield ok(f"sealed slots: the forwarder image {forwarder}")
     if not any("seccomp" in option for option in options):
         yield missing("sealed slots: the engine has no seccomp, by which runs are kept from the host")
 

@@ -169,4 +169,5 @@ def _setup_of(setup: WorkSetup, books: Books, name: str) -> WorkSetup:
 def tell_nodes(session: RaySession, options: RunOptions) -> None:
     """Say which nodes there are."""
     names = [node.name for node in session.nodes()]
-    options.listen(Note(f"the cluster has {len(names)} nodes: {', '.join(sorted(names))}"))
+    count = "1 node" if len(names) == 1 else f"{len(names)} nodes"
+    options.listen(Note(f"the cluster has {count}: {', '.join(sorted(names))}"))

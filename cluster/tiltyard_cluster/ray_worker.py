@@ -23,6 +23,7 @@ from tiltyard_cluster.staging import begin
 from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_cluster.stripped_jobs import KeyFiller
 from tiltyard_cluster.workplace import Workplace, WorkSetup
+from tiltyard_images import give_names
 from tiltyard_runner.attempt import execute
 from tiltyard_specs import missing_keys
 from tiltyard_specs.errors import DataError, TiltyardError, UnavailableError, UsageError
@@ -112,6 +113,7 @@ class NodeWorker:
             source.give(work.client, wanted, self._publisher.store, work.staging.parent)
             if missing := lacking(work.client, self._setup.images):
                 raise UnavailableError(f"its engine gave {len(missing)} images other ids than ours has")
+            give_names(work.client, wanted)
             return self._ready()
 
     def attempt(self, slot: int, run: OpenRun, attempt: int, *, last: bool) -> AttemptEnd:

@@ -4,7 +4,7 @@ Labels alone do not tell: an image that someone builds on one of ours inherits t
 is the one that their own labels ask for, and untagged stages of our Dockerfiles.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +97,26 @@ def prune(
             kept.append((image, reason))
     stages = 0 if dry_run else _remove_stages(client, cache_dir.resolve() / "locks")
     return PruneResult(tuple(removed), tuple(kept), stages)
+
+
+def give_names(client: docker.DockerClient, images: Iterable[str]) -> None:
+    """Name images of ours that came to this engine without a name, so that they can be listed and pruned.
+
+    A name that another image has stays with that one.
+
+    Args:
+        client: The engine.
+        images: Their ids.
+    """
+    for image in images:
+        found = client.images.get(image)
+        if not found.labels.get(LABEL_KEY):
+            continue
+        repository, _, tag = _own_tag(found).partition(":")
+        try:
+            client.images.get(f"{repository}:{tag}")
+        except ImageNotFound:
+            client.api.tag(image, repository, tag)
 
 
 def sweep_builds(client: docker.DockerClient, cache_dir: Path) -> tuple[str, ...]:

@@ -155,11 +155,17 @@ def test_images_reach_a_node_by_digest(
     names = [name for image in far.values() for name in image.attrs["RepoDigests"]]
     assert all(name.startswith(f"{registry.name}@sha256:") for name in names)
     assert len(names) == 2
+    assert {layer for image in far.values() for layer in layers(image)} == {"forwarder", "workspace"}
     assert not [name for image in here.values() for name in image.tags if registry.name in name]
     assert looked.code == 0, looked.out + looked.err
     assert f"ok      registry: {registry.name} answers this engine" in looked.out
     assert away.code == 69
     assert f"missing registry: its engine cannot use the registry {registry.name}: " in away.out
+
+
+def layers(image: Any) -> list[str]:
+    """By the names that `tiltyard images` knows."""
+    return [name.removeprefix("tiltyard/").partition(":")[0] for name in image.tags]
 
 
 def doctor(world: Any, grid: Grid, registry: Registry) -> Any:

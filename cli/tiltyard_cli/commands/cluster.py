@@ -70,13 +70,13 @@ def doctor(
     --registry at that. Exit code 0 means that every node could work, 69 that something needed is missing.
     """
     from tiltyard_cluster.addresses import open_store  # noqa: PLC0415
-    from tiltyard_cluster.cluster_doctor import examine_cluster  # noqa: PLC0415
+    from tiltyard_cluster.cluster_doctor import STORE_SECONDS, examine_cluster  # noqa: PLC0415
     from tiltyard_cluster.image_registry import named_registry  # noqa: PLC0415
     from tiltyard_cluster.ray_cluster import open_cluster, parse_cluster  # noqa: PLC0415
     from tiltyard_specs.exit_codes import ExitCode  # noqa: PLC0415
 
     code = ExitCode.OK
-    store = None if out is None else open_store(_absolute(out), s3_endpoint)
+    store = None if out is None else open_store(_absolute(out), s3_endpoint, patience=STORE_SECONDS)
     images = named_registry(registry, os.environ)
     with open_cluster(parse_cluster(address)) as session:
         for node in examine_cluster(session, store, images):
