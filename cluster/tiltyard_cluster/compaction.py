@@ -3,13 +3,15 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from tiltyard_cluster.bulk import get_all
 from tiltyard_cluster.layout import (
+    ATTEMPT,
     ATTEMPTS_FILE,
     MANIFEST,
     RECORD,
@@ -27,6 +29,9 @@ from tiltyard_specs.canonical import canonical_json
 from tiltyard_specs.manifest import FileFact, Manifest
 from tiltyard_specs.receipt import ShardName
 from tiltyard_specs.record import parse_record
+
+_NAMES = (f"/{RECORD}", f"/{ATTEMPT}")
+"""How keys of records end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,12 @@ def compact_into(folder: Path, store: Store, share: Share) -> Manifest:
     """Write the compacted files into a folder; see `compact`."""
     runs: dict[str, str | None] = {}
     with Files(folder) as files:
-        for run in sorted(share.runs, key=lambda run: run.run_id):
-            line = record_line(store, run)
-            runs[run.run_id] = None if line is None else digest_of(line)
+        there = [key for key in store.list(RUNS) if key.endswith(_NAMES)]
+        for run_id, line in _records(store, share, frozenset(there)):
+            runs[run_id] = None if line is None else digest_of(line)
             if line is not None:
                 files.add(line)
-        for _, line in sorted(_attempts(store, share)):
+        for _, line in sorted(_attempts(store, share, there)):
             files.attempts.add(line)
     return Manifest(
         plan_id=share.plan_id,
@@ -124,17 +129,19 @@ class Files:
         }
 
 
-def record_line(store: Store, run: PlannedRun) -> bytes | None:
-    """A run's record as canonical JSON; None when it has none, or one of another plan.
+def _records(store: Store, share: Share, there: frozenset[str]) -> Iterator[tuple[str, bytes | None]]:
+    """Each run of the share by its id, and its record as canonical JSON; None where it has none of this plan.
 
     Raises:
-        DataError: It cannot be read.
+        DataError: One cannot be read.
     """
-    key = f"{run_key(run)}/{RECORD}"
-    text = store.get(key)
-    if text is None or parse_record(text, key).run_id != run.run_id:
-        return None
-    return canonical_line(text)
+    runs = sorted(share.runs, key=lambda run: run.run_id)
+    keys = [f"{run_key(run)}/{RECORD}" for run in runs]
+    texts = get_all(store, (key for key in keys if key in there))
+    for run, key in zip(runs, keys, strict=True):
+        text = next(texts)[1] if key in there else None
+        own = text is not None and parse_record(text, key).run_id == run.run_id
+        yield run.run_id, canonical_line(text) if own and text is not None else None
 
 
 def canonical_line(text: bytes) -> bytes:
@@ -142,11 +149,10 @@ def canonical_line(text: bytes) -> bytes:
     return canonical_json(json.loads(text)).encode()
 
 
-def _attempts(store: Store, share: Share) -> Iterator[tuple[tuple[str, int], bytes]]:
+def _attempts(store: Store, share: Share, there: Sequence[str]) -> Iterator[tuple[tuple[str, int], bytes]]:
     """The earlier attempts of the share's runs."""
     wanted = {run.run_id for run in share.runs}
-    for key in attempt_keys(store.list(RUNS)):
-        text = store.get(key)
+    for key, text in get_all(store, attempt_keys(there)):
         if text is not None:
             record = parse_record(text, key)
             if record.run_id in wanted:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltyard_cluster.bulk import get_all
 from tiltyard_cluster.compacted import fetch_file
 from tiltyard_cluster.compaction import Share, canonical_line, compact_into
 from tiltyard_cluster.layout import MANIFEST, RUNS, TRIAL, is_record
@@ -105,6 +106,6 @@ def _check_run_files(name: str, store: Store, manifest: Manifest) -> None:
 
 
 def _run_files(store: Store) -> Iterator[tuple[str, bytes]]:
-    for key in store.list(RUNS):
-        if is_record(key) and (text := store.get(key)) is not None:
+    for key, text in get_all(store, (key for key in store.list(RUNS) if is_record(key))):
+        if text is not None:
             yield key, text

@@ -4,16 +4,19 @@ What an attempt came to is first written down in its staging folder, under the n
 there on a killed driver loses nothing: the next start carries the same steps out again, to the same end.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tiltyard_cluster.layout import ATTEMPT, MANIFEST, RECORD, SUPERSEDED, attempt_key, attempt_keys, run_key
 from tiltyard_cluster.plan import PlannedRun
 from tiltyard_cluster.staging import write_down
+from tiltyard_cluster.standing import standing_records
 from tiltyard_cluster.store import Store
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.record import RunRecord, parse_record
 
+CLAIM = "begun.json"
+"""Says, in the folder of an attempt, which node of a cluster is at it."""
 _FILES = (
     "prompt.txt",
     "raw.out",
@@ -53,20 +56,32 @@ class Publisher:
         self._open = True
 
     def done(self, run: PlannedRun) -> RunRecord | None:
-        """The run's record, or None when it is not done.
+        """The run's record, or None when it is not done; see `all_done`."""
+        return self.all_done([run]).get(run.run_id)
+
+    def all_done(self, runs: Sequence[PlannedRun]) -> dict[str, RunRecord]:
+        """The records of those of some runs that are done, by run id.
 
         A record of an older spec is moved out of the way, and comes back when the spec does.
 
         Raises:
             DataError: There is a record that cannot be read.
         """
-        place = run_key(run)
-        record = self._read(place)
-        if record is not None and record.run_id == run.run_id:
-            return record
-        if record is not None:
-            self._supersede(place, record)
-        return self._brought_back(run)
+        standing = standing_records(self.store, runs)
+        done = {
+            run.run_id: record
+            for run in runs
+            if (record := standing.get(run_key(run))) is not None and record.run_id == run.run_id
+        }
+        left = [run for run in runs if run.run_id not in done]
+        aside = set(self.store.list(f"{SUPERSEDED}/")) if left else set()
+        for run in left:
+            if (other := standing.get(run_key(run))) is not None:
+                self._supersede(run_key(run), other)
+                aside.add(f"{SUPERSEDED}/{other.run_id}/{RECORD}")
+            if f"{SUPERSEDED}/{run.run_id}/{RECORD}" in aside and (record := self._brought_back(run)):
+                done[run.run_id] = record
+        return done
 
     def _supersede(self, place: str, record: RunRecord) -> None:
         keys = attempt_keys(self.store.list(f"{place}/attempts/"))
@@ -104,12 +119,33 @@ class Publisher:
             record: What the attempt came to.
             folder: Its staging folder; its files go into the store.
         """
+        number = self.number_of(run, record)
+        if number != record.attempt:
+            record = record.model_copy(update={"attempt": number})
         text = record.to_json().encode()
+        # From here on it has this number, whoever comes to finish it.
         write_down(folder, ATTEMPT, text)
         self.open()
-        place = attempt_key(run_key(run), record.attempt)
+        place = attempt_key(run_key(run), number)
         self._take_files(place, folder)
         self.store.put(f"{place}/{ATTEMPT}", text)
+
+    def number_of(self, run: PlannedRun, record: RunRecord) -> int:
+        """Under which number an attempt goes on record: its own, or a new one where another attempt has that.
+
+        A driver that was killed has told no other machine of its attempt, so that one may use its number.
+        """
+        place = run_key(run)
+        own = attempt_key(place, record.attempt)
+        settled = self._read(place)
+        claimed = self.store.get(f"{own}/{CLAIM}") is not None
+        there = self.store.get(f"{own}/{ATTEMPT}")
+        taken = settled.attempt if settled is not None and settled.run_id == run.run_id else 0
+        if there is None and taken != record.attempt and not claimed:
+            return record.attempt
+        if there == record.to_json().encode():
+            return record.attempt
+        return max(self.next_attempt(run), taken + 1, record.attempt + 1)
 
     def final(self, run: PlannedRun, record: RunRecord, folder: Path | None = None) -> None:
         """Settle a run.
@@ -139,12 +175,17 @@ class Publisher:
             DataError: Somebody else has settled the run meanwhile.
         """
         place, text = run_key(run), record.to_json().encode()
+        # Before its files could take the place of another attempt's.
+        self._require_ours(place, text)
         self.open()
         if folder is not None:
             self._take_files(place, folder)
-        if not self.store.put_if_absent(f"{place}/{RECORD}", text) and (
-            self.store.get(f"{place}/{RECORD}") != text
-        ):
+        if not self.store.put_if_absent(f"{place}/{RECORD}", text):
+            self._require_ours(place, text)
+
+    def _require_ours(self, place: str, text: bytes) -> None:
+        there = self.store.get(f"{place}/{RECORD}")
+        if there is not None and there != text:
             raise DataError(f"{place}/{RECORD} exists already: is another tiltyard writing to this folder?")
 
     def retire(self, run: PlannedRun, record: RunRecord) -> None:

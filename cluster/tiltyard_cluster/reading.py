@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from tiltyard_cluster.bulk import get_all, map_keys
 from tiltyard_cluster.compacted import compacted_records, read_manifest
 from tiltyard_cluster.layout import (
     ATTEMPTS_FILE,
@@ -107,8 +108,8 @@ def read_attempts(store: Store, settled: Iterable[RunRecord]) -> tuple[RunRecord
     Raises:
         DataError: One cannot be read.
     """
-    keys = attempt_keys(store.list(RUNS))
-    return tuple(_unsettled((parse_record(store.get(key) or b"", key) for key in keys), settled))
+    texts = get_all(store, attempt_keys(store.list(RUNS)))
+    return tuple(_unsettled((parse_record(text or b"", key) for key, text in texts), settled))
 
 
 def _of_plan(
@@ -139,12 +140,19 @@ class _Reader:
 
     def read(self, keys: Iterable[str], parse: Callable[[bytes, str], ParsedT]) -> Iterator[ParsedT]:
         """The objects that can be read; absent ones are left out."""
-        for key in keys:
+        for key, found in map_keys(self._store, self._get, keys):
             try:
-                text = self._store.get(key)
-                if text is not None:
-                    yield parse(text, key)
+                if isinstance(found, DataError):
+                    raise found
+                if found is not None:
+                    yield parse(found, key)
             except DataError as error:
                 self.problems.append(str(error))
-            except OSError as error:
-                self.problems.append(f"{key} cannot be read: {error.strerror}")
+
+    def _get(self, key: str) -> tuple[str, bytes | DataError | None]:
+        try:
+            return key, self._store.get(key)
+        except DataError as error:
+            return key, error
+        except OSError as error:
+            return key, DataError(f"{key} cannot be read: {error.strerror}")

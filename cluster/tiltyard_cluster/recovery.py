@@ -43,8 +43,8 @@ def _settle(begun: Begun, trial: str, publisher: Publisher, secrets: tuple[str, 
     if (text := begun.written_down(RECORD)) is not None:
         _finish(begun, parse_record(text, str(begun.folder / RECORD)), publisher)
         return True
-    if (text := begun.written_down(ATTEMPT)) is not None:
-        publisher.earlier(begun.run, parse_record(text, str(begun.folder / ATTEMPT)), begun.folder)
+    if (record := _kept(begun)) is not None:
+        publisher.earlier(begun.run, record, begun.folder)
         return True
     calls = settle_journal(begun.folder / "calls.jsonl")
     if all(call.outcome in _FREE for call in calls):
@@ -60,7 +60,16 @@ def _finish(begun: Begun, record: RunRecord, publisher: Publisher) -> None:
         publisher.finish(begun.run, record, begun.folder)
     except DataError:
         # Settled in another way meanwhile, by hand or by another machine: its spend still counts.
-        publisher.earlier(begun.run, record, begun.folder)
+        # A start before this one may have come so far, and have given it another number.
+        publisher.earlier(begun.run, _kept(begun) or record, begun.folder)
+        # First of all: a kill while the folder is removed must not leave it alone.
+        (begun.folder / RECORD).unlink()
+
+
+def _kept(begun: Begun) -> RunRecord | None:
+    """What was written down of an attempt that settles nothing."""
+    text = begun.written_down(ATTEMPT)
+    return None if text is None else parse_record(text, str(begun.folder / ATTEMPT))
 
 
 def _broken_off(begun: Begun, trial: str, calls: tuple[Call, ...]) -> RunRecord:

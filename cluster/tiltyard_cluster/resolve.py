@@ -85,9 +85,17 @@ class Progress:
     left: tuple[PlannedRun, ...]
 
 
-def progress(plan: Plan, publisher: Publisher) -> Progress:
-    """Read the records that are there."""
-    done = {run.run_id: record for run in plan.runs if (record := publisher.done(run)) is not None}
+def progress(plan: Plan, publisher: Publisher, known: Mapping[str, RunRecord] | None = None) -> Progress:
+    """Read the records that are there.
+
+    Args:
+        plan: The runs.
+        publisher: Where their records lie.
+        known: Those that were there before: a record is never written again.
+    """
+    known = known or {}
+    there = {**known, **publisher.all_done([run for run in plan.runs if run.run_id not in known])}
+    done = {run.run_id: there[run.run_id] for run in plan.runs if run.run_id in there}
     return Progress(done, tuple(run for run in plan.runs if run.run_id not in done))
 
 

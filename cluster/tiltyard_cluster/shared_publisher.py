@@ -9,12 +9,10 @@ from pathlib import Path
 
 from tiltyard_cluster.layout import ATTEMPT, RECORD, attempt_key, run_key
 from tiltyard_cluster.plan import PlannedRun
-from tiltyard_cluster.publish import Publisher
+from tiltyard_cluster.publish import CLAIM, Publisher
 from tiltyard_cluster.staging import write_down
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.record import RunRecord, parse_record
-
-CLAIM = "begun.json"
 
 
 class SharedPublisher(Publisher):
@@ -62,6 +60,10 @@ class SharedPublisher(Publisher):
         """See `Publisher`."""
         super().earlier(run, record, folder)
         self.store.remove(f"{attempt_key(run_key(run), record.attempt)}/{CLAIM}")
+
+    def number_of(self, run: PlannedRun, record: RunRecord) -> int:  # noqa: ARG002  # as `Publisher` has it
+        """See `Publisher`. Here a number is claimed before its attempt begins: it is no other's."""
+        return record.attempt
 
     def lost(self, run: PlannedRun, record: RunRecord) -> bool:
         """Put an attempt on record that nobody may be left to tell of; False where it has one."""

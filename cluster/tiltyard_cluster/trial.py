@@ -150,7 +150,7 @@ class _Start:
                 )  # fmt: skip
                 self._run_on(node, before.left, place.store)
             with disk_trouble(place.home):
-                after = progress(resolved.plan, publisher)
+                after = progress(resolved.plan, publisher, before.done)
                 close_result(publisher, self._trial, resolved, options)
             return self._result(resolved.plan, after)
 
