@@ -127,6 +127,10 @@ class GatewayProcess:
         """The settled calls of the run that owns the slot, so far."""
         return self.meter(name).calls
 
+    def waited(self, name: str) -> float:
+        """Seconds for which calls of the run that owns the slot were held back so far."""
+        return float(self._ask("GET", f"/slots/{name}/waited")["seconds"])
+
     def end(self, name: str) -> RunMeter:
         """Close the run: what is in flight is broken off and settled, later requests are refused."""
         return meter_from_wire(self._command(name, "end"))

@@ -34,6 +34,7 @@ class Control:
             web.post("/slots/{slot}/open", self._open),
             web.post("/slots/{slot}/begin", self._begin),
             web.post("/slots/{slot}/calls", self._calls),
+            web.get("/slots/{slot}/waited", self._waited),
             web.post("/slots/{slot}/end", self._end),
             web.post("/slots/{slot}/close", self._close),
         ])  # fmt: skip
@@ -75,6 +76,10 @@ class Control:
 
     async def _calls(self, request: web.Request) -> web.Response:
         return _meter(self.slots.get(request.match_info["slot"]).owner().meter())
+
+    async def _waited(self, request: web.Request) -> web.Response:
+        run = self.slots.get(request.match_info["slot"]).owner()
+        return web.json_response({"seconds": run.waiting.seconds})
 
     async def _end(self, request: web.Request) -> web.Response:
         return _meter(await self.slots.get(request.match_info["slot"]).end())

@@ -90,7 +90,7 @@ class Relay:
         passage = Passage(self.holds, destination.upstream.base_url)
         try:
             if pending.worst:
-                await _wait_for(passage, pending)
+                await _wait_for(passage, run, pending)
                 await run.reserve(pending)
             exchange = Exchange(request, found, run, pending, passage, keep=self.config.max_unbilled)
             return await exchange.run(self.connections, destination, edited)
@@ -107,10 +107,11 @@ class Relay:
             return await loop.run_in_executor(self.thinker, _edit, request, match, run, pending, body)
 
 
-async def _wait_for(passage: Passage, pending: Pending) -> None:
+async def _wait_for(passage: Passage, run: Run, pending: Pending) -> None:
     began = monotonic()
     try:
-        await passage.wait()
+        with run.waiting.one():
+            await passage.wait()
     finally:
         pending.held += monotonic() - began
 

@@ -14,6 +14,7 @@ from tiltyard_gateway.pending import Charged, Outcome, Pending
 from tiltyard_gateway.prices import cost_usd, find_price
 from tiltyard_gateway.purse import Purse
 from tiltyard_gateway.refused import RefusedError
+from tiltyard_gateway.waiting import Waiting
 from tiltyard_gateway.wires import Inquiry, Wire
 from tiltyard_specs.calls import Call
 from tiltyard_specs.redact import Redactor
@@ -54,6 +55,7 @@ class Run:
         self.unrecorded = 0
         self.body_bytes = 0
         """Of requests in memory."""
+        self.waiting = Waiting()
         self.thinking = asyncio.Lock()
         """One request of a run at a time is understood: a flood of them takes no other run's turn."""
         self._prices = prices
@@ -91,7 +93,8 @@ class Run:
             return
         began = monotonic()
         try:
-            reservation = await self.purse.reserve(pending.worst, stop_status=pending.wire.stop_status)
+            with self.waiting.one():
+                reservation = await self.purse.reserve(pending.worst, stop_status=pending.wire.stop_status)
         finally:
             pending.held += monotonic() - began
         if pending.settled.is_set():

@@ -17,6 +17,8 @@ from tiltyard_runner.errors import InfraError
 from tiltyard_runner.job import Job, Place
 from tiltyard_runner.output import Drain, OutputFiles
 
+MOST_WAITED = 600.0
+"""Seconds for which held calls put a timeout off: whoever waits for an attempt can count on its end."""
 _GRACE = 5.0
 _STREAM_SECONDS = 60.0
 """How long what was printed before the end may take to arrive, on a machine that is busy."""
@@ -130,12 +132,13 @@ class Watch:
         self._timed_out = self._cancelled = False
         self._disk_bytes: int | None = None
         self._interrupting: threading.Thread | None = None
+        self._waited = 0.0
 
     def run(self, process: Process, files: OutputFiles) -> AgentEnd:
         """Start the process and see it through; nothing of it runs afterwards."""
         began = time.monotonic()
         drain = process.begin()
-        self._wait(process, drain, deadline=began + self._job.timeout)
+        self._wait(process, drain, began)
         seconds = time.monotonic() - began
         # While an interrupt hangs, so would every question about its container, and with it the kill.
         code = None if self._hangs() else process.exit_code()
@@ -147,7 +150,7 @@ class Watch:
             return AgentEnd(exit_code=code, seconds=seconds, broken="the output stream did not end")
         return self._end(code, state, seconds, files, drain.error)
 
-    def _wait(self, process: Process, drain: Drain, *, deadline: float) -> None:
+    def _wait(self, process: Process, drain: Drain, began: float) -> None:
         pause, asked = _POLL_FIRST, time.monotonic()
         while True:
             silent = drain.wait(_TICK)
@@ -160,7 +163,7 @@ class Watch:
                 if process.exit_code() is not None:
                     drain.wait(_LINGER)
                     return
-            if time.monotonic() > deadline:
+            if self._is_over(time.monotonic() - began):
                 self._timed_out = True
                 self._interrupt(drain)
                 return
@@ -170,6 +173,14 @@ class Watch:
             if silent:
                 time.sleep(pause)
                 pause = min(2 * pause, _TICK)
+
+    def _is_over(self, taken: float) -> bool:
+        """Whether its time is up. While its calls are held back, it is not its time that passes."""
+        if taken <= self._job.timeout + self._waited:
+            return False
+        waited = self._place.gateway.waited(self._place.slot.name)
+        self._waited = min(waited, MOST_WAITED)
+        return taken > self._job.timeout + self._waited
 
     def _interrupt(self, drain: Drain) -> None:
         # Some CLIs print their usage when they get SIGINT; they have a short grace for it. All processes get
