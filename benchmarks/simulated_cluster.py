@@ -15,7 +15,7 @@ from simulated_clock import Clock, Process, Steps
 from simulated_driver import Driver
 from simulated_money import Meter, Money
 
-from tiltyard_cluster.scheduling import Start
+from tiltyard_cluster.steps import Start
 
 TIMEOUT = 900.0
 SLACK = 900.0

@@ -6,7 +6,8 @@ from typing import Any
 
 from simulated_clock import Clock, Process, Steps
 
-from tiltyard_cluster.scheduling import End, GivenUp, Scheduler, Start, Task
+from tiltyard_cluster.scheduling import Scheduler
+from tiltyard_cluster.steps import End, GivenUp, Start, Task
 
 ENDS = {
     "settled": End.SETTLED,

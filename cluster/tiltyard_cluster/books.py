@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.lease_sync import LedgerCalls
 from tiltyard_cluster.ledger import Loss
 from tiltyard_gateway.amounts import Amount, Cap
 from tiltyard_specs import Budget
+from tiltyard_specs.errors import UnavailableError
 from tiltyard_specs.record import RunRecord, Spend
 
 _SECONDS = 60.0
@@ -21,6 +23,10 @@ def budget_units(budget: Budget | None, spent: Spent) -> tuple[int | None, int]:
     return (cap.pico, amount.pico) if cap.pico is not None else (cap.tokens, amount.tokens)
 
 
+class LedgerLostError(UnavailableError):
+    """The ledger does not answer: the node that it is on has gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Books:
     """Kept by the ledger; written here."""
@@ -30,18 +36,18 @@ class Books:
 
     def join(self, node: str) -> None:
         """A node is about to come."""
-        self.ledger.call("join", node).result(_SECONDS)
+        self._ask("join", node)
 
     def lost(self, node: str) -> Loss:
         """A node is gone."""
-        loss: Loss = self.ledger.call("lost", node).result(_SECONDS)
+        loss: Loss = self._ask("lost", node)
         return loss
 
     def earlier(self, record: RunRecord) -> None:
         """An attempt of an earlier start has come to light."""
         _, units = budget_units(self.budget, Spent().plus(record))
         if self.budget is not None and units:
-            self.ledger.call("spent_before", units).result(_SECONDS)
+            self._ask("spent_before", units)
 
     def spends(self, loss: Loss, attempts: Mapping[str, object]) -> dict[str, Spend]:
         """What the lost attempts of a node are charged.
@@ -63,6 +69,12 @@ class Books:
                 found.get(first, Spend(calls=0, incomplete=1)), loss.unaccounted, self.budget
             )
         return found
+
+    def _ask(self, method: str, *args: object) -> Any:
+        try:
+            return self.ledger.call(method, *args).result(_SECONDS)
+        except Exception as error:  # whatever it is, nobody keeps the budget any more
+            raise LedgerLostError(f"the trial's ledger does not answer: {error}") from error
 
 
 def _incomplete(spend: Spend) -> Spend:

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,8 +19,6 @@ from tiltyard_specs.errors import UnavailableError
 
 LOOK_EVERY = 2.0
 """Seconds between two looks at who is in the cluster."""
-HEAD_SILENCE = 40.0
-"""Seconds without an answer from the head, after which it is taken for lost. Ray itself ends us after 60."""
 AGAIN = 30.0
 """Seconds until a node that could not be used is tried again."""
 _CLOSE_SECONDS = 60.0
@@ -46,13 +45,6 @@ class Refused:
     """A node cannot be used now."""
 
     name: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class HeadLost:
-    """The cluster's head does not answer any more."""
-
     why: str
 
 
@@ -87,6 +79,7 @@ class Crew:
     _not_before: dict[str, float] = field(default_factory=dict)
     _over: threading.Event = field(default_factory=threading.Event)
     _watch: threading.Thread | None = None
+    _heard: float = field(default_factory=time.monotonic)
 
     def start(self) -> None:
         """Begin to watch."""
@@ -136,6 +129,17 @@ class Crew:
             worker.actor.call("stop")
 
     @property
+    def silence(self) -> float:
+        """Seconds since the cluster's head has answered."""
+        return time.monotonic() - self._heard
+
+    def head_lost(self) -> str:
+        """What has become of the head, now that nothing is heard of it, or of what is on its node."""
+        if self.session.head_answers():
+            return f"this machine's node of the Ray cluster at {self.session.address} is lost"
+        return f"the head of the Ray cluster at {self.session.address} is lost"
+
+    @property
     def empty(self) -> bool:
         """Whether nobody works here, and nobody is about to."""
         return not self._workers and not self._hiring
@@ -157,7 +161,13 @@ class Crew:
         self._names[node.name] += 1
         count = self._names[node.name]
         name = node.name if count == 1 else f"{node.name}#{count}"
-        actor = self.session.actor(self.kind, node.id, self.setup(name), *self.args, threads=MOST_SLOTS + 2)
+        setup = self.setup(name)
+        try:
+            actor = self.session.actor(self.kind, node.id, setup, *self.args, threads=MOST_SLOTS + 2)
+        except UnavailableError:
+            # The head is away: `silence` tells.
+            self._not_before[node.id] = time.monotonic() + AGAIN
+            return
         self._hiring[name] = _Worker(node, actor)
         actor.call("prepare").add_done_callback(partial(self._prepared, name))
 
@@ -186,22 +196,30 @@ class Crew:
             worker.actor.call("load", done.result()).add_done_callback(partial(self._prepared, name))
 
     def _look(self) -> None:
-        heard = time.monotonic()
         while not self._over.is_set():
-            try:
+            # Without an answer: `silence` tells.
+            with suppress(UnavailableError):
                 nodes = self.session.nodes()
-            except UnavailableError as error:
-                if time.monotonic() - heard > HEAD_SILENCE:
-                    self.post.put(HeadLost(str(error)))
-                    return
-            else:
-                heard = time.monotonic()
+                self._heard = time.monotonic()
                 self.post.put(nodes)
             self._over.wait(LOOK_EVERY)
 
 
+_SHORT = {
+    "ActorUnavailableError": "its worker does not answer any more",
+    "ActorDiedError": "its worker has ended",
+    "NodeDiedError": "its node has ended",
+}
+"""Ray's errors whose own words are about Ray."""
+_NEVER_BEGAN = "creation task"
+"""In the words of one that tells why a worker could not even start, as without Tiltyard on its node."""
+
+
 def words(error: BaseException) -> str:
     """What went wrong, in one line: of an error that came over from a worker only its own sentence."""
+    short = _SHORT.get(type(error).__name__)
+    if short is not None and _NEVER_BEGAN not in str(error):
+        return short
     cause = getattr(error, "cause", None)
     return " ".join(str(cause if isinstance(cause, Exception) else error).split())[:400]
 

@@ -59,6 +59,7 @@ def _some_network() -> str:
 class LocalRayNode:
     """One node."""
 
+    number: int
     host: str
     """Its address on loopback."""
     process: "subprocess.Popen[bytes]"
@@ -121,6 +122,10 @@ class LocalCluster:
         """What a driver needs to connect."""
         return ray_environment(self.token)
 
+    def node(self, number: int) -> LocalRayNode:
+        """The node of this number that was started last."""
+        return next(node for node in reversed(self.started) if node.number == number)
+
     def start_node(self, number: int) -> LocalRayNode:
         """Start one more node, or one in the place of one that was killed.
 
@@ -157,7 +162,7 @@ class LocalCluster:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        node = LocalRayNode(host, process, log)
+        node = LocalRayNode(number, host, process, log)
         self.started.append(node)
         return node
 

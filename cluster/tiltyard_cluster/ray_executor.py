@@ -9,28 +9,30 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from tiltyard_cluster.books import Books
-from tiltyard_cluster.crew import AGAIN, Crew, Gone, HeadLost, Hired, Refused, words
+from tiltyard_cluster.books import Books, LedgerLostError
+from tiltyard_cluster.crew import AGAIN, Crew, Gone, Hired, Refused, words
 from tiltyard_cluster.events import Listener, Note, RunStarted
 from tiltyard_cluster.executor import Finished, OpenRun
-from tiltyard_cluster.lost_attempts import lost_record
 from tiltyard_cluster.ray_worker import AttemptEnd, Ready, attempt_name
-from tiltyard_cluster.scheduling import End, GivenUp, Scheduler, Start, Task
+from tiltyard_cluster.scheduling import Scheduler
+from tiltyard_cluster.settling import Settling
 from tiltyard_cluster.shared_publisher import SharedPublisher
-from tiltyard_cluster.stripped_jobs import stripped
+from tiltyard_cluster.steps import End, GivenUp, Start, Task
+from tiltyard_runner.agent_process import MOST_WAITED
 from tiltyard_specs.errors import DataError, UnavailableError
-from tiltyard_specs.record import RunRecord, Spend, parse_record
+from tiltyard_specs.record import RunRecord, parse_record
 
 SLACK = 900.0
-"""Seconds that an attempt may take beyond its agent's and its verify command's timeouts."""
+"""Seconds that an attempt may take beyond its agent's and its verify command's timeouts, and held calls."""
 _LONGEST_WAIT = 0.5
 _BREATH = 5.0
 """Seconds until a worker is hired again on a node that lost one: the node itself may be gone."""
+HEAD_SILENCE = 40.0
+"""Seconds without an answer from the head, after which it is taken for lost."""
 _NOBODY = 120.0
 """Seconds without any node, after which the trial ends."""
 
@@ -70,20 +72,16 @@ class RayExecutor:
         self._post: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._crew = crew(self._post)
         self._books = books
-        self._publisher = publisher
         self._scheduler = Scheduler(retries=retries)
+        self._settling = Settling(publisher, self._scheduler, self._count)
         self._enough = enough
         self._listen = listen
         self._slack = slack
-        self._runs: dict[str, OpenRun] = {}
-        self._under_way: dict[int, datetime] = {}
-        """When each attempt began."""
         self._up: set[str] = set()
         self._ever_up = False
-        self._lost_attempts: set[str] = set()
-        self._settled: set[str] = set()
         self._refusals: dict[str, str] = {}
         self._alone_since = time.monotonic()
+        self._head_lost: str | None = None
         self._stop_soon = self._stop_now = self._stopping = False
 
     def __enter__(self) -> Self:
@@ -96,13 +94,16 @@ class RayExecutor:
         if kind is not None:
             self._crew.stop()
         self._crew.close()
+        if self._head_lost is not None:
+            # Workers that could have published what they did.
+            self._settling.abandon(self._head_lost)
 
     def submit(self, block: Sequence[OpenRun]) -> None:
         """See `Executor`."""
-        for run in block:
-            self._runs[run.planned.run_id] = stripped(run)
+        self._settling.add(block)
         self._scheduler.submit([
-            Task(run.planned.run_id, run.attempt, 2 * run.job.timeout + self._slack) for run in block
+            Task(run.planned.run_id, run.attempt, 2 * run.job.timeout + MOST_WAITED + self._slack)
+            for run in block
         ])  # fmt: skip
 
     def results(self) -> Iterator[Finished]:
@@ -112,6 +113,12 @@ class RayExecutor:
             DataError: A task is wrong.
             UnavailableError: No node is left that can be used, or the cluster's head is gone.
         """
+        try:
+            yield from self._results()
+        except LedgerLostError as error:
+            raise self._without_head() from error
+
+    def _results(self) -> Iterator[Finished]:
         self._alone_since = time.monotonic()
         while True:
             self._obey()
@@ -119,8 +126,17 @@ class RayExecutor:
             if self._scheduler.idle:
                 return
             yield from self._hear(self._next_news())
+            if self._crew.silence > HEAD_SILENCE:
+                raise self._without_head()
             for start in self._scheduler.overdue(time.monotonic()):
                 yield from self._gone(start.node, "an attempt did not end in its time", rest=AGAIN)
+
+    def _without_head(self) -> UnavailableError:
+        self._head_lost = self._crew.head_lost()
+        return UnavailableError(
+            f"{self._head_lost}; finished runs are kept: with the cluster up again (`--cluster local` starts "
+            "one itself) the same command goes on"
+        )
 
     def cancel(self, *, now: bool) -> None:
         """See `Executor`."""
@@ -138,16 +154,15 @@ class RayExecutor:
     def _begin(self) -> Iterator[Finished]:
         for step in self._scheduler.next(time.monotonic()):
             if isinstance(step, GivenUp):
-                yield from self._give_up(step)
+                yield from self._settling.give_up(step)
             else:
                 self._start(step)
 
     def _start(self, start: Start) -> None:
-        run = self._runs[start.key]
+        run = self._settling.begin(start)
         planned = run.planned
         label = f"{planned.question} {planned.arm} {planned.agent} #{planned.rep}"
         self._listen(RunStarted(planned.run_id, label, start.attempt))
-        self._under_way[start.number] = datetime.now(UTC)
         call = self._crew.attempt(start.node, start.slot, run, start.attempt, last=start.last)
         call.add_done_callback(partial(self._came_back, start))
 
@@ -177,8 +192,6 @@ class RayExecutor:
                 yield from self._gone(name, why)
             case Refused(name, why):
                 self._refused(name, why)
-            case HeadLost(why):
-                raise UnavailableError(f"{why}; finished runs are kept: start the trial again to go on")
 
     def _hired(self, name: str, ready: Ready) -> Iterator[Finished]:
         if not self._crew.hired(name):
@@ -186,12 +199,11 @@ class RayExecutor:
         self._refusals.clear()
         for text in ready.recovered:
             record = parse_record(text.encode(), name)
-            if attempt_name(record.run_id, record.attempt) not in self._lost_attempts:
+            if not self._settling.counted(record):
                 self._books.earlier(record)
                 self._count(record)
-            if record.run_id in self._runs:
-                self._listen(Note(f"node {name} has saved an attempt that a killed worker had left there"))
-                yield from self._settle_if_known(record.run_id)
+            self._listen(Note(f"node {name} has saved an attempt that a killed worker had left there"))
+            yield from self._settling.recovered(record)
         self._up.add(name)
         self._ever_up = True
         self._scheduler.node_up(name, ready.slots)
@@ -215,43 +227,21 @@ class RayExecutor:
     def _gone(self, name: str, why: str, *, rest: float = _BREATH) -> Iterator[Finished]:
         if not self._crew.dismiss(name, rest=rest):
             return
-        self._listen(Note(f"node {name} is lost: {why}", warning=True))
         loss = self._books.lost(name)
+        self._listen(Note(f"node {name} is lost: {why}", warning=True))
         if name not in self._up:
             return
         self._up.remove(name)
         starts = self._scheduler.node_down(name, time.monotonic())
         spends = self._books.spends(loss, {attempt_name(start.key, start.attempt): start for start in starts})
         for start in starts:
-            yield from self._lost(start, why, spends.get(attempt_name(start.key, start.attempt)))
-
-    def _lost(self, start: Start, why: str, spend: Spend | None) -> Iterator[Finished]:
-        """An attempt of which nothing may be heard goes on record; its run may be settled all the same."""
-        began = self._under_way.pop(start.number)
-        run = self._runs[start.key]
-        settled = self._publisher.settled(run.planned)
-        if settled is not None:
-            yield from self._settle(start.key, settled, late=True)
-            return
-        record = lost_record(
-            run, start.attempt, start.node, f"node {start.node} was lost: {why}", began, spend
-        )
-        self._lost_attempts.add(attempt_name(start.key, start.attempt))
-        if self._publisher.lost(run.planned, record):
-            self._count(record)
-            yield Finished(run.planned, record, final=False)
-
-    def _give_up(self, step: GivenUp) -> Iterator[Finished]:
-        run = self._runs[step.key]
-        reason = f"given up: all of its attempts were lost, {step.attempt} in all"
-        record = lost_record(run, step.attempt, "", reason, datetime.now(UTC))
-        yield from self._settle(step.key, self._publisher.give_up(run.planned, record), late=False)
+            yield from self._settling.lost(start, why, spends.get(attempt_name(start.key, start.attempt)))
 
     def _ended(self, start: Start, done: "Future[AttemptEnd]") -> Iterator[Finished]:
         error = done.exception()
-        if start.number not in self._under_way:
-            # Taken for lost before: what it has published counts, and nobody waits for it here.
-            yield from self._settle_if_known(start.key)
+        if not self._settling.under_way(start):
+            # Taken for lost before: what it has published counts.
+            yield from self._settling.settle_if_known(start.key)
         elif error is None:
             yield from self._end(start, done.result())
         elif isinstance(error, DataError):
@@ -260,14 +250,12 @@ class RayExecutor:
             yield from self._gone(start.node, words(error))
 
     def _end(self, start: Start, end: AttemptEnd) -> Iterator[Finished]:
-        del self._under_way[start.number]
-        now = time.monotonic()
+        run, now = self._settling.end(start), time.monotonic()
         if end.ending == "taken":
             # Somebody has used this number before: nothing ran, and the next one may be free.
             self._scheduler.lost(start.number, now)
             return
-        run = self._runs[start.key].planned
-        record = parse_record((end.record or "").encode(), run.run_id)
+        record = parse_record((end.record or "").encode(), start.key)
         if end.ending != "known":
             self._count(record)
         self._obey()
@@ -275,27 +263,13 @@ class RayExecutor:
         if further is not None:
             self._start(further)
         if end.ending in {"settled", "known"}:
-            yield from self._settle(start.key, record, late=False)
+            yield from self._settling.settle(start.key, record, late=False)
         else:
-            yield Finished(run, record, final=False)
+            yield Finished(run.planned, record, final=False)
         if end.ending == "beaten":
-            yield from self._settle_if_known(start.key)
+            yield from self._settling.settle_if_known(start.key)
         if end.trouble is not None:
             yield from self._gone(start.node, end.trouble, rest=AGAIN)
-
-    def _settle_if_known(self, key: str) -> Iterator[Finished]:
-        settled = self._publisher.settled(self._runs[key].planned)
-        if settled is not None:
-            yield from self._settle(key, settled, late=True)
-
-    def _settle(self, key: str, record: RunRecord, *, late: bool) -> Iterator[Finished]:
-        """Each run is told of once, whoever settled it."""
-        if key in self._settled:
-            return
-        self._settled.add(key)
-        if late:
-            self._scheduler.late(key)
-        yield Finished(self._runs[key].planned, record, final=True)
 
     def _count(self, record: RunRecord) -> None:
         if self._enough(record):

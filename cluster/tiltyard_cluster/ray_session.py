@@ -7,6 +7,7 @@ the machine, prints, and takes the process's signals: each of that is ruled out 
 import logging
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -19,10 +20,13 @@ from tiltyard_cluster.local_cluster import require_ray
 from tiltyard_specs.errors import UnavailableError
 
 _LOOPBACK = "127."
+_PROBE_SECONDS = 5.0
 _QUIET = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # Ray would end this very process, without a word, when the head has been silent for a minute.
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "3600",
 }
 """Unless the user says otherwise."""
 
@@ -130,6 +134,9 @@ class RaySession:
             node: Id of the node.
             args: For its constructor.
             threads: Calls that it serves at once.
+
+        Raises:
+            UnavailableError: The head does not take it.
         """
         import ray  # noqa: PLC0415
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
@@ -142,7 +149,21 @@ class RaySession:
             "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=False),
         }
         remote: Any = ray.remote(**options)
-        return Actor(remote(kind).remote(*args))
+        try:
+            return Actor(remote(kind).remote(*args))
+        except Exception as error:  # Ray has no common error for a head that is gone
+            raise UnavailableError(f"no worker can be started: {error}") from error
+
+    def head_answers(self) -> bool:
+        """Whether the head's port is open."""
+        import ray  # noqa: PLC0415
+
+        host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), _PROBE_SECONDS).close()
+        except OSError:
+            return False
+        return True
 
     def _connect(self) -> None:
         import ray  # noqa: PLC0415

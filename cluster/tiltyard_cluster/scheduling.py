@@ -9,62 +9,13 @@ import heapq
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from itertools import count
 
-STRIKES = 3
-"""Failed attempts in a row, of whatever runs, after which a node rests."""
-REST = 60.0
-"""Seconds of a node's first rest; each further one is twice as long, up to `LONGEST_REST`."""
-LONGEST_REST = 960.0
+from tiltyard_cluster.free_slots import FreeSlots
+from tiltyard_cluster.steps import End, GivenUp, Start, Task
+
 LOSSES = 5
 """Attempts of one run that may be lost; one that takes node after node down is given up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A run, as far as a scheduler needs to know it."""
-
-    key: str
-    """Run id."""
-    attempt: int
-    """Ordinal of its next attempt."""
-    seconds: float
-    """The longest that an attempt may take: after that it is taken for lost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """An attempt to begin now."""
-
-    number: int
-    """Names this attempt in later calls."""
-    node: str
-    slot: int
-    key: str
-    attempt: int
-    last: bool
-    """Whether the run is settled even if this attempt fails."""
-
-
-class End(Enum):
-    """What an attempt has come to."""
-
-    SETTLED = "settled"
-    """The run has its record."""
-    FAILED = "failed"
-    """Infrastructure failed; the run is tried again, unless this was its last attempt."""
-    CANCELLED = "cancelled"
-    """The user or the budget ended it; the run stays open."""
-
-
-@dataclass(frozen=True, slots=True)
-class GivenUp:
-    """A run that gets no further attempt because all of them were lost: nobody else will record that."""
-
-    key: str
-    attempt: int
-    """Ordinal of the last attempt."""
 
 
 @dataclass(slots=True, eq=False)
@@ -75,15 +26,6 @@ class _Block:
     failed: dict[str, int] = field(default_factory=dict)
     """Failed attempts by run, of this start."""
     lost: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(slots=True, eq=False)
-class _Node:
-    slots: int
-    free: list[int]
-    strikes: int = 0
-    rests: int = 0
-    rests_until: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -105,13 +47,12 @@ class Scheduler:
         self._backoff = backoff
         self._waiting: deque[_Block] = deque()
         self._delayed: list[tuple[float, int, _Block]] = []
-        self._nodes: dict[str, _Node] = {}
+        self._slots = FreeSlots()
         self._running: dict[int, _Running] = {}
         self._deadlines: list[tuple[float, int]] = []
         self._numbers = count(1)
         self._order = count()
         self._late: set[str] = set()
-        self._with_room: dict[str, _Node] = {}
         self._stopped = False
 
     def submit(self, block: Sequence[Task]) -> None:
@@ -121,14 +62,11 @@ class Scheduler:
 
     def node_up(self, name: str, slots: int) -> None:
         """A node has come, or has come back."""
-        if name in self._nodes:
-            raise ValueError(f"node {name} is up already")
-        self._nodes[name] = self._with_room[name] = _Node(slots, list(range(slots)))
+        self._slots.up(name, slots)
 
     def node_down(self, name: str, now: float) -> list[Start]:
         """A node has gone; its attempts, all lost with it. `lost` need not be called for them."""
-        self._nodes.pop(name)
-        self._with_room.pop(name, None)
+        self._slots.down(name)
         gone = [each.start for each in self._running.values() if each.start.node == name]
         for start in gone:
             self._take_back(start.number, now)
@@ -146,7 +84,7 @@ class Scheduler:
             if (given_up := self._given_up(block)) is not None:
                 yield given_up
                 continue
-            place = self._place(block, now)
+            place = self._slots.take(block.avoid, now)
             if place is None:
                 refused.append(block)
                 break
@@ -163,20 +101,19 @@ class Scheduler:
         """
         running = self._running.pop(number)
         start, block = running.start, running.block
-        node = self._nodes[start.node]
         if end is End.FAILED:
-            self._strike(node, now)
+            self._slots.strike(start.node, now)
             if not start.last:
                 self._again(block, start, now)
-                self._vacate(start)
+                self._slots.give(start.node, start.slot)
                 return None
         elif end is End.SETTLED:
-            node.strikes = node.rests = 0
+            self._slots.well(start.node)
         block.tasks.popleft()
         self._drop_late(block)
-        if end is End.CANCELLED or self._stopped or not block.tasks or node.rests_until > now:
+        if end is End.CANCELLED or self._stopped or not block.tasks or self._slots.rests(start.node, now):
             self._requeue(block)
-            self._vacate(start)
+            self._slots.give(start.node, start.slot)
             return None
         return self._run(block, start.node, start.slot, now)
 
@@ -187,8 +124,8 @@ class Scheduler:
             KeyError: No such attempt is under way.
         """
         start = self._take_back(number, now)
-        self._strike(self._nodes[start.node], now)
-        self._vacate(start)
+        self._slots.strike(start.node, now)
+        self._slots.give(start.node, start.slot)
 
     def late(self, key: str) -> None:
         """A run that was taken for lost has been settled after all; it gets no further attempt."""
@@ -226,7 +163,7 @@ class Scheduler:
         """When time alone may change what `next` or `overdue` say; None for never."""
         while self._deadlines and self._deadlines[0][1] not in self._running:
             heapq.heappop(self._deadlines)
-        moments = [node.rests_until for node in self._with_room.values() if node.rests_until > now]
+        moments = list(self._slots.ends_of_rests(now))
         moments += [self._delayed[0][0]] if self._delayed else []
         moments += [self._deadlines[0][0]] if self._deadlines else []
         return min(moments, default=None)
@@ -237,27 +174,6 @@ class Scheduler:
             woken.append(heapq.heappop(self._delayed)[2])
         # They were begun before those that wait: the order of the plan is kept as far as it can be.
         self._waiting.extendleft(reversed(woken))
-
-    def _place(self, block: _Block, now: float) -> tuple[str, int] | None:
-        """The emptiest node, and not the one that has just failed the block unless there is no other."""
-        awake = [name for name, node in self._with_room.items() if node.rests_until <= now]
-        if not awake:
-            return None
-        best = min(awake, key=lambda name: self._rank(name, block))
-        node = self._nodes[best]
-        slot = node.free.pop()
-        if not node.free:
-            del self._with_room[best]
-        return best, slot
-
-    def _rank(self, name: str, block: _Block) -> tuple[bool, float]:
-        node = self._nodes[name]
-        return name == block.avoid, -len(node.free) / node.slots
-
-    def _vacate(self, start: Start) -> None:
-        node = self._nodes[start.node]
-        node.free.append(start.slot)
-        self._with_room[start.node] = node
 
     def _run(self, block: _Block, node: str, slot: int, now: float) -> Start:
         task = block.tasks[0]
@@ -302,14 +218,3 @@ class Scheduler:
         block.tasks.popleft()
         self._requeue(block)
         return GivenUp(task.key, task.attempt - 1)
-
-    @staticmethod
-    def _strike(node: _Node, now: float) -> None:
-        if node.rests_until > now:
-            # What was under way fails with the rest: one trouble, however many slots it meets.
-            return
-        node.strikes += 1
-        if node.strikes >= STRIKES:
-            node.strikes = 0
-            node.rests_until = now + min(REST * 2**node.rests, LONGEST_REST)
-            node.rests += 1

@@ -4,20 +4,18 @@ import importlib.util
 import json
 import os
 import signal
-import threading
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import docker.errors
 import pytest
 
 from tiltyard_cluster.budget import Spending
 from tiltyard_cluster.local_cluster import LocalCluster
-from tiltyard_cluster.options import cache_folder
-from tiltyard_cluster.process_tree import session_members
 from tiltyard_cluster.ray_cluster import ClusterWork, cluster_executor
 from tiltyard_cluster.ray_session import RaySession
 from tiltyard_images import ImageBuilder
@@ -25,13 +23,21 @@ from tiltyard_specs import Outcome, RunRecord
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-_SPEC = importlib.util.spec_from_file_location(
-    "executor_contract", Path(__file__).with_name("executor_contract.py")
-)
-assert _SPEC
-assert _SPEC.loader
-contract = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(contract)
+
+def _loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up.
+    sys.modules.setdefault(path.stem, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+contract = _loaded(Path(__file__).with_name("executor_contract.py"))
+held_agents = _loaded(Path(__file__).parent.parent / "held_agents.py")
+HeldAgents, until, meanwhile = held_agents.HeldAgents, held_agents.until, held_agents.meanwhile
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +79,8 @@ class TestRayExecutor(contract.ExecutorContract):  # type: ignore[misc, name-def
 
 
 SLOW = [{"name": "four", "kind": "text", "command": "sleep 2; echo 4"}]
-EIGHT = {"reps": 4, "timeout": 60, "parallel": 2}
+WAITS = [{"name": "four", "kind": "text", "command": f"{held_agents.WAIT}; echo 4"}]
+EIGHT = {"reps": 4, "timeout": 600, "parallel": 2}
 
 
 def claims(trial: Any) -> list[dict[str, Any]]:
@@ -89,40 +96,10 @@ def keys_now(trial: Any) -> list[str]:
             return list(trial.store.list("runs/"))
 
 
-def workers(trial: Any) -> dict[str, int]:
-    """The process of each node's worker that runs an agent now, by the name in its attempts' claims."""
-    labels = [f"tiltyard.trial={trial.name}", "tiltyard.role=run"]
-    found = {}
-    for each in trial.engine.api.containers(filters={"label": labels}):
-        run, attempt = each["Labels"]["tiltyard.run"], each["Labels"]["tiltyard.attempt"]
-        for claim in claims(trial):
-            if claim["run_id"] == run and str(claim["attempt"]) == attempt:
-                found[claim["node"]] = int(each["Labels"]["tiltyard.pid"].partition(":")[0])
-    return found
-
-
-def second_host(cluster: LocalCluster) -> str:
-    """The name of the second node."""
-    return cluster.started[1].host
-
-
-@contextmanager
-def meanwhile(action: Callable[[], None]) -> Iterator[None]:
-    """Do something beside the block; its failure is the test's."""
-    failures: list[BaseException] = []
-
-    def act() -> None:
-        try:
-            action()
-        except BaseException as error:
-            failures.append(error)
-            raise
-
-    thread = threading.Thread(target=act)
-    thread.start()
-    yield
-    thread.join()
-    assert not failures, failures
+def node_of(trial: Any, agent: Any) -> str | None:
+    """The name of the node on which an attempt runs, as its claim says."""
+    names = {(claim["run_id"], claim["attempt"]): claim["node"] for claim in claims(trial)}
+    return names.get(agent.name)
 
 
 def assert_complete(trial: Any, done: list[Any]) -> None:
@@ -136,7 +113,7 @@ def assert_complete(trial: Any, done: list[Any]) -> None:
         (each.record.run_id, each.record.attempt, each.record.outcome is Outcome.PASSED) for each in done
     ]
     assert len(attempts) == len(set(attempts))
-    contract.wait_for(lambda: trial.containers() == [], f"containers of {trial.name} removed")
+    until(lambda: trial.containers() == [], f"containers of {trial.name} removed")
     assert not list(trial.out.rglob("begun.json"))
 
 
@@ -150,48 +127,40 @@ def test_blocks_stay_together_on_one_of_several_nodes(tmp_path, engine, start, c
         blocks.setdefault(each.planned.block, []).append(each)
 
     assert_complete(trial, done)
-    assert {each.record.node for each in done} == {node.host for node in cluster.started}
+    assert {each.record.node for each in done} == {cluster.node(0).host, cluster.node(1).host}
     for first, second in blocks.values():
         assert first.record.node == second.record.node
         assert first.planned.position + 1 == second.planned.position
 
 
-@pytest.mark.node_faults
-def test_a_worker_that_is_killed_loses_its_attempts_only(tmp_path, engine, start) -> None:
-    """They stand on record, their runs are done again, and the guard removes the containers."""
-    trial = contract.Prepared(tmp_path, engine, agents=SLOW, defaults=EIGHT)
-
-    def kill() -> None:
-        contract.wait_for(lambda: bool(workers(trial)), "a worker at work")
-        os.kill(next(iter(workers(trial).values())), signal.SIGKILL)
-
-    with start(trial, contract.never) as executor, meanwhile(kill):
-        done = contract.finish(executor, trial.blocks())
-    lost = [each for each in done if each.record.outcome is Outcome.INFRA]
-
-    assert_complete(trial, done)
-    assert lost
-    assert all("was lost" in each.record.reason and not each.final for each in lost)
-    for each in lost:
-        (final,) = [one for one in done if one.final and one.planned == each.planned]
-        assert final.record.attempt == each.record.attempt + 1
-
-
-@pytest.mark.node_faults
 def test_a_node_that_is_killed_is_done_without(tmp_path, engine, start, cluster) -> None:
     """All its processes at once; a node that comes in its place works along."""
-    trial = contract.Prepared(tmp_path, engine, agents=SLOW, defaults={**EIGHT, "reps": 8})
+    trial = contract.Prepared(tmp_path, engine, agents=WAITS, defaults=EIGHT)
+    second, victims = cluster.node(1).host, set()
 
     def kill() -> None:
-        contract.wait_for(lambda: second_host(cluster) in workers(trial), "a worker at work")
-        cluster.started[1].kill()
+        there = until(lambda: [one for one in held.agents() if node_of(trial, one) == second], "agents there")
+        victims.update(agent.name for agent in there)
+        cluster.node(1).kill()
         cluster.start_node(1)
+        until(
+            lambda: any((node_of(trial, one) or "").startswith(f"{second}#") for one in held.agents()),
+            "agents on the node in its place",
+        )
+        held.may = held_agents.everybody
 
-    with start(trial, contract.never) as executor, meanwhile(kill):
+    with (
+        HeldAgents(trial.name, [engine]) as held,
+        start(trial, contract.never) as executor,
+        meanwhile(kill),
+    ):
         done = contract.finish(executor, trial.blocks())
+    lost = {(each.record.run_id, each.record.attempt): each for each in done if not each.final}
 
     assert_complete(trial, done)
-    assert any(each.record.node == second_host(cluster) and not each.final for each in done)
+    assert victims <= set(lost)
+    assert {lost[name].record.node for name in victims} == {second}
+    assert any(each.final and each.record.node.startswith(f"{second}#") for each in done)
 
 
 ASKS = """\
@@ -235,7 +204,7 @@ def test_one_budget_holds_over_all_nodes(tmp_path, engine, start, cluster) -> No
         done = contract.finish(executor, trial.blocks())
     paid = [each for each in done if each.final]
 
-    assert {each.record.node for each in paid} == {node.host for node in cluster.started}
+    assert {each.record.node for each in paid} == {cluster.node(0).host, cluster.node(1).host}
     assert {each.record.outcome for each in paid} == {Outcome.PASSED}
     assert len(paid) == 18
     assert charged(trial) <= 3.0
@@ -243,87 +212,84 @@ def test_one_budget_holds_over_all_nodes(tmp_path, engine, start, cluster) -> No
     assert spending.exhausted()
 
 
-@pytest.mark.node_faults
-def test_spend_of_a_worker_that_is_killed_is_on_record(tmp_path, engine, start) -> None:
-    """What its attempts had paid stands in theirs, once a worker comes in its place and finds their calls."""
+def test_a_worker_that_is_killed_loses_its_attempts_only(tmp_path, engine, start) -> None:
+    """They stand on record with what they had paid, their runs are done again, and their containers go."""
     trial = contract.Prepared(
         tmp_path,
         engine,
         script=ANSWERS,
-        agents=[{"name": "asks", "kind": "text", "command": f"{ASKS}; sleep 8"}],
-        defaults={"reps": 1, "timeout": 120, "parallel": 2},
+        agents=[{"name": "asks", "kind": "text", "command": f"{ASKS}; {held_agents.WAIT}"}],
+        defaults={"reps": 2, "timeout": 600, "parallel": 2},
         prices=PRICES,
-        budget={"usd": 5},
+        budget={"usd": 40},
     )
-    cache = cache_folder(os.environ) / "cluster"
-    runs = {run.run_id for run in trial.resolved.plan.runs}
-
-    def paid() -> bool:
-        """Whether the meter has written a call of this trial down."""
-        files = cache.glob("*/*/*/calls.jsonl")
-        return any(file.parent.name.partition(".")[0] in runs and file.stat().st_size for file in files)
+    victims: set[tuple[str, int]] = set()
+    paid: set[tuple[str, int]] = set()
 
     def kill() -> None:
-        contract.wait_for(lambda: paid() and bool(workers(trial)), "a call that was paid")
-        os.kill(next(iter(workers(trial).values())), signal.SIGKILL)
+        worker = until(lambda: [one for one in held.agents() if one.name in held.paid], "a paid call")[
+            0
+        ].worker
+        victims.update(one.name for one in held.agents() if one.worker == worker)
+        paid.update(victims & held.paid)
+        os.kill(worker, signal.SIGKILL)
+        held.may = lambda one: one.worker != worker
 
-    with start(trial, contract.never) as executor, meanwhile(kill):
+    with (
+        HeldAgents(trial.name, [engine], pay=True) as held,
+        start(trial, contract.never) as executor,
+        meanwhile(kill),
+    ):
         done = contract.finish(executor, trial.blocks())
-    lost = [each for each in done if not each.final]
+    lost = {(each.record.run_id, each.record.attempt): each for each in done if not each.final}
+    finals = {each.record.run_id: each.record.attempt for each in done if each.final}
 
     assert_complete(trial, done)
-    assert lost
-    assert any(each.record.metered and each.record.metered.incomplete for each in lost), lost
-    for each in lost:
-        attempt = trial.out / "runs" / f"sum/{each.planned.arm}/asks/1/attempts/1/attempt.json"
-        spend = json.loads(attempt.read_text())["metered"]
-        assert spend is None or spend["cost_usd"] == pytest.approx(0.11)
-    assert charged(trial) >= 0.33
+    assert victims <= set(lost)
+    for run, attempt in victims:
+        assert "was lost: its worker" in lost[run, attempt].record.reason
+        assert finals[run] > attempt
+    assert any(one.record.metered and one.record.metered.incomplete for one in lost.values())
+    assert paid
+    for name in paid:
+        planned = lost[name].planned
+        folder = trial.out / f"runs/sum/{planned.arm}/asks/{planned.rep}/attempts/{name[1]}"
+        spend = json.loads((folder / "attempt.json").read_text())["metered"]
+        assert spend["cost_usd"] == pytest.approx(0.11)
+    assert charged(trial) >= 0.11 * (len(finals) + len(paid)) - 1e-9
 
 
-WAITS = [{"name": "four", "kind": "text", "command": "until test -e /tmp/go; do sleep 0.2; done; echo 4"}]
-
-
-def let_go(trial: Any, attempt: int | None = None, *, without: int = 0) -> None:
-    """Let the agents that wait go on: those of this attempt or all, but not those of one worker."""
-    labels = [f"tiltyard.trial={trial.name}", "tiltyard.role=run"]
-    for each in trial.engine.api.containers(filters={"label": labels}):
-        worker = int(each["Labels"]["tiltyard.pid"].partition(":")[0])
-        if attempt in {None, int(each["Labels"]["tiltyard.attempt"])} and worker != without:
-            with suppress(docker.errors.APIError):
-                trial.engine.containers.get(each["Id"]).exec_run(["touch", "/tmp/go"])
-
-
-@pytest.mark.node_faults
 def test_a_node_that_hangs_and_comes_back_settles_nothing_twice(tmp_path, engine, start, cluster) -> None:
     """Its worker goes on and ends first: that is the run's record; the second attempt is kept beside it."""
-    defaults = {"reps": 3, "timeout": 300, "parallel": 2}
+    defaults = {"reps": 3, "timeout": 600, "parallel": 2}
     trial = contract.Prepared(tmp_path, engine, agents=WAITS, arms=[{"name": "plain"}], defaults=defaults)
-    node, over = cluster.started[-1], threading.Event()
+    node = cluster.node(1)
 
     def hang() -> None:
-        contract.wait_for(lambda: second_host(cluster) in workers(trial), "a worker at work")
-        hung = workers(trial)[second_host(cluster)]
-        (raylet,) = [pid for pid in session_members(node.process.pid) if comm(pid) == "raylet"]
+        there = until(
+            lambda: [one for one in held.agents() if node_of(trial, one) == node.host], "agents there"
+        )
+        hung = there[0].worker
+        (raylet,) = held_agents.of_session(node.process.pid, "raylet")
         os.kill(raylet, signal.SIGSTOP)
         try:
-            contract.wait_for(lambda: any("is lost" in str(event) for event in trial.events), "given up")
-            while not any(claim["attempt"] == 2 for claim in claims(trial)):
-                let_go(trial, attempt=1, without=hung)
-            while sum(key.endswith("/run.json") for key in keys_now(trial)) < 3:
-                let_go(trial, attempt=1)
+            until(lambda: any(f"{node.host} is lost" in str(event) for event in trial.events), "given up")
+            # Others make room for the second attempts, which wait until the first ones have settled the runs.
+            held.may = lambda one: one.attempt == 1 and one.worker != hung
+            until(lambda: any(one.attempt == 2 for one in held.agents()), "a second attempt")
+            held.may = lambda one: one.attempt == 1
+            until(lambda: sum(key.endswith("/run.json") for key in keys_now(trial)) == 3, "all runs settled")
         finally:
             os.kill(raylet, signal.SIGCONT)
-            while not over.wait(0.5):
-                let_go(trial)
+            held.may = held_agents.everybody
 
-    with meanwhile(hang):
-        with start(trial, contract.never) as executor:
-            done = contract.finish(executor, trial.blocks())
-        over.set()
-    node.kill()
-    cluster.start_node(1)
-    late = [each for each in done if each.final and each.record.node == second_host(cluster)]
+    with (
+        HeldAgents(trial.name, [engine]) as held,
+        start(trial, contract.never) as executor,
+        meanwhile(hang),
+    ):
+        done = contract.finish(executor, trial.blocks())
+    late = [each for each in done if each.final and each.record.node == node.host]
     second = [each for each in done if each.record.attempt == 2]
 
     assert_complete(trial, done)
@@ -331,7 +297,3 @@ def test_a_node_that_hangs_and_comes_back_settles_nothing_twice(tmp_path, engine
     assert {each.record.attempt for each in done if each.final} == {1}
     assert second
     assert all(each.record.outcome is Outcome.PASSED and not each.final for each in second)
-
-
-def comm(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()

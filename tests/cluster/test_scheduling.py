@@ -5,7 +5,9 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tiltyard_cluster.scheduling import LOSSES, REST, STRIKES, End, GivenUp, Scheduler, Start, Task
+from tiltyard_cluster.free_slots import REST, STRIKES
+from tiltyard_cluster.scheduling import LOSSES, Scheduler
+from tiltyard_cluster.steps import End, GivenUp, Start, Task
 
 SECONDS = 100.0
 
