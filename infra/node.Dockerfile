@@ -23,9 +23,11 @@ COPY runner /src/runner
 COPY images /src/images
 COPY stats /src/stats
 COPY specs /src/specs
-# An environment of its own: Debian keeps its own Python's packages to itself.
+# An environment of its own: Debian keeps its own Python's packages to itself. The links are for login shells, by
+# which KubeRay starts Ray: they have the system's PATH.
 RUN python3 -m venv /opt/tiltyard \
  && /opt/tiltyard/bin/pip install --no-cache-dir "/src[cluster]" "ray[default]==2.60.0" \
+ && ln -s /opt/tiltyard/bin/ray /opt/tiltyard/bin/tiltyard /usr/local/bin/ \
  && rm -rf /src
 ENV PATH=/opt/tiltyard/bin:$PATH \
     RAY_AUTH_MODE=token RAY_USAGE_STATS_ENABLED=0 RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0

@@ -94,7 +94,7 @@ def main() -> None:
                 "build", "--file", "infra/node.Dockerfile", "--target", target, "--tag", tag,
                 "--build-arg", f"PYTHON={found}", ".", quiet=True,
             )  # fmt: skip
-    docker("run", "--rm", "--network", "none", NODE, "sh", "-c", "ray --version && tiltyard --version")
+    docker("run", "--rm", "--network", "none", NODE, "bash", "-lc", "ray --version && tiltyard --version")
     docker("run", "--rm", "--network", "none", S3, "weed", "version")
     with tempfile.TemporaryDirectory(prefix="ty-node-", dir="/tmp") as folder:
         (Path(folder) / "trial.yaml").write_text(TRIAL)

