@@ -1,7 +1,6 @@
 """The command line of the scripted model server."""
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +16,10 @@ def run_script(file: Path, *, port: int = 0, until_stdin_closes: bool = False) -
 
 
 def _serve(script: Script, *, port: int, until_stdin_closes: bool) -> None:
-    from tiltyard_gateway.scripted.server import serve  # noqa: PLC0415 - aiohttp only when a server is wanted
+    # Only when a server is wanted: a driver has both of these modules in memory for nothing.
+    import asyncio  # noqa: PLC0415
+
+    from tiltyard_gateway.scripted.server import serve  # noqa: PLC0415
 
     try:
         asyncio.run(serve(script, host="127.0.0.1", port=port, until_stdin_closes=until_stdin_closes))
