@@ -65,13 +65,13 @@ def merge(
         tally.attempts = union.attempts
         manifest = _manifest(plan, union, tally)
         tell(f"writing {tally.present} records")
-        # Without both it is no trial, which nobody reads or adds to.
-        target.remove(MANIFEST)
+        # Without its receipt it is no trial, which nobody reads; alone that would be one without any runs.
         target.remove(TRIAL)
+        target.remove(MANIFEST)
         for name in manifest.files:
             target.put_file(name, out / name)
-        target.put(TRIAL, receipt.to_json().encode())
         target.put(MANIFEST, manifest.to_json().encode())
+        target.put(TRIAL, receipt.to_json().encode())
     return tally
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tiltyard_cluster.addresses import Address, open_result, open_store, parse_address
 from tiltyard_cluster.compaction import scratch_folder
-from tiltyard_cluster.layout import ATTEMPT, MANIFEST, RECORD, TRIAL
+from tiltyard_cluster.layout import ATTEMPT, MANIFEST, RECORD, RUNS, TRIAL
 from tiltyard_cluster.status import who_works_on
 from tiltyard_cluster.store import Store
 from tiltyard_specs.errors import DataError, UnavailableError
@@ -75,8 +75,11 @@ class _Transfer:
         self._require_equal(shared)
         left = [key for key in keys if key not in there]
         done = 0
-        # The manifest says that all of it is there, and a record that its run's files are.
-        for group in ([key for key in left if _rank(key)[0] == rank] for rank in range(_MANIFEST + 1)):
+        # The manifest says that all of it is there, and a record that its run's files are. The receipt says
+        # what there should be, but in a merged result, which has no other files, that it is one.
+        merged = not any(key.startswith(RUNS) for key in keys)
+        ranks = {key: _LAST if merged and key == TRIAL else _rank(key)[0] for key in left}
+        for group in ([key for key in left if ranks[key] == rank] for rank in range(_LAST + 1)):
             self._all(group, self._copy, f"copied {{}} of {len(left)} objects", done)
             done += len(group)
         return Copied(len(left), len(shared))
@@ -113,6 +116,7 @@ class _Transfer:
 
 
 _MANIFEST = 2
+_LAST = 3
 
 
 def _rank(key: str) -> tuple[int, str]:

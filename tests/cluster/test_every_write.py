@@ -4,35 +4,36 @@ Python tells its audit hooks of each change of the file system before it is made
 points complete by itself: every change that a start makes below its results folder is a place to die.
 """
 
-import errno
+import importlib.util
 import os
 import shutil
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tiltyard_cluster.folder import only_one
-from tiltyard_cluster.layout import run_key
+from tiltyard_cluster.layout import ATTEMPT, RECORD, run_key
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_cluster.publish import Publisher
 from tiltyard_cluster.reading import read_result
 from tiltyard_cluster.recovery import recover
 from tiltyard_cluster.resolve import progress, retire_failed
-from tiltyard_cluster.staging import begin
+from tiltyard_cluster.staging import begin, write_down
 from tiltyard_cluster.store import FolderStore
 from tiltyard_specs import Outcome, RunRecord
 from tiltyard_specs.calls import Call
 from tiltyard_specs.errors import UnavailableError
 from tiltyard_specs.record import parse_record
 
-_CHANGES = frozenset({"os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "shutil.rmtree"})
-_GROWS = frozenset({"os.mkdir", "os.rename", "os.link", "open"})
-_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_DYING = importlib.util.spec_from_file_location("dying", Path(__file__).with_name("dying.py"))
+assert _DYING is not None
+assert _DYING.loader is not None
+dying = importlib.util.module_from_spec(_DYING)
+_DYING.loader.exec_module(dying)
+KilledError, doomed = dying.KilledError, dying.doomed
 STAGING = ".staging"
 TOKENS = 110
 """What each attempt spends."""
@@ -54,52 +55,6 @@ CALL = Call.model_validate(
         "first_byte_seconds": 0.1,
     }
 ).model_dump_json()
-
-
-class KilledError(BaseException):
-    """Nothing that comes after it changes a file: not even the cleaning up of who catches it."""
-
-
-@dataclass
-class Fate:
-    """When the driver dies, or when its disk is full."""
-
-    root: str = ""
-    at: int | None = None
-    """Number of the change before which it happens."""
-    full: bool = False
-    seen: list[str] = field(default_factory=list)
-
-    def hear(self, event: str, args: tuple[Any, ...]) -> None:
-        if not self.root or not (event in _CHANGES or (event == "open" and (args[2] or 0) & _WRITES)):
-            return
-        # Within `rmtree` files go by their bare names.
-        if not str(args[0]).startswith(self.root) and "/" in str(args[0]):
-            return
-        self.seen.append(f"{event} {Path(str(args[0])).name}")
-        if self.at is None or len(self.seen) <= self.at:
-            return
-        if not self.full:
-            raise KilledError
-        if event in _GROWS:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(args[0]))
-
-
-FATE = Fate()
-_HOOKED: list[bool] = []
-
-
-@contextmanager
-def doomed(root: Path, at: int | None, *, full: bool = False) -> Iterator[Fate]:
-    """Within the block the fate is that of who changes something below `root`."""
-    if not _HOOKED:  # a hook stays for as long as the process
-        sys.addaudithook(FATE.hear)
-        _HOOKED.append(True)
-    FATE.root, FATE.at, FATE.full, FATE.seen = str(root), at, full, []
-    try:
-        yield FATE
-    finally:
-        FATE.root = ""
 
 
 @pytest.fixture(autouse=True)
@@ -230,6 +185,53 @@ def test_every_write_may_be_the_last(
 
     # Without room a removal still works, so that fewer changes fail.
     assert met == total if not full else met > total / 3
+
+
+def _other_machine(root: Path, make: Callable[..., RunRecord], left: str) -> FolderStore:
+    """A run that one machine has settled at its first attempt, while another's first one was broken off."""
+    store = FolderStore.create(root / "result")
+    own = begin(_staging(root / "theirs"), A, 1).folder
+    (own / "raw.out").write_text("theirs")
+    Publisher(store).final(A, make(A, attempt=1, tokens=1), own)
+    folder = begin(_staging(root / "late"), A, 1).folder
+    (folder / "calls.jsonl").write_text(CALL + "\n")
+    (folder / "raw.out").write_text("late")
+    outcome = Outcome.PASSED if left == RECORD else Outcome.INFRA
+    if left in {RECORD, ATTEMPT}:
+        write_down(folder, left, make(A, outcome=outcome, attempt=1, tokens=TOKENS).to_json().encode())
+    return store
+
+
+def _staging(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("left", [RECORD, ATTEMPT, "calls"])
+def test_a_late_attempt_whose_number_another_machine_used_is_kept_once(
+    left: str, tmp_path: Path, record: Callable[..., RunRecord]
+) -> None:
+    """Whenever who saves it is killed: it gets a number of its own, and takes nothing from the other."""
+    total, at = 99, 0
+    while at <= total:
+        root = tmp_path / str(at)
+        root.mkdir()
+        store = _other_machine(root, record, left)
+        with doomed(root, at) as fate, suppress(KilledError):
+            recover(root / "late", "small", Publisher(store))
+            total = len(fate.seen)
+        assert recover(root / "late", "small", Publisher(store)) <= 1
+
+        found = read_result(store, "here")
+        (settled,), (late,) = found.records, found.attempts
+        assert (settled.attempt, settled.usage.input if settled.usage else 0) == (1, 1)
+        assert (late.attempt, late.usage.input if late.usage else 0) == (2, TOKENS)
+        assert (root / "result" / run_key(A) / "raw.out").read_text() == "theirs"
+        assert (root / "result" / run_key(A) / "attempts/2/raw.out").read_text() == "late"
+        assert list((root / "late").iterdir()) == []
+        at += 1
+    assert 5 < total < 40
 
 
 @pytest.mark.slow

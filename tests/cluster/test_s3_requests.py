@@ -31,12 +31,20 @@ PLAN = Plan("p" * 32, "small", 1, RUNS)
 RECORDED = 30
 
 
+class KilledError(BaseException):
+    """Nothing that comes after it reaches the service."""
+
+
 class Requests:
     """What was asked of the service: method and key, and how many requests were under way at once."""
+
+    die_at: int | None = None
+    """Number of the change before which the process dies."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
         self.most = 0
+        self.changes = 0
         self._now = 0
         self._lock = threading.Lock()
 
@@ -47,6 +55,10 @@ class Requests:
 
     def _begin(self, request: Any, **_: Any) -> None:
         with self._lock:
+            if request.method not in {"GET", "HEAD"}:
+                if self.changes == self.die_at:
+                    raise KilledError
+                self.changes += 1
             self.asked.append((request.method, request.url.partition("?")[0]))
             self._now += 1
             self.most = max(self.most, self._now)
@@ -59,7 +71,7 @@ class Requests:
         return sum(url.endswith(f"/{name}") for _, url in self.asked)
 
     def forget(self) -> None:
-        self.asked, self.most = [], 0
+        self.asked, self.most, self.changes = [], 0, 0
 
 
 @pytest.fixture
@@ -145,3 +157,24 @@ def test_status_of_a_compacted_result_reads_a_handful_of_objects(store: S3Store,
     assert read_status(str(store)) == while_under_way
     assert requests.of(RECORD) == 0
     assert len(requests.asked) <= 5
+
+
+def test_compacting_may_end_before_each_of_its_writes(store: S3Store, requests: Requests) -> None:
+    """What is there can be read all the while, and the next time ends it."""
+    share = Share(PLAN.plan_id, "small", RUNS)
+    whole = read_status(str(store))
+    compact(store, share)
+    at = 0
+    while True:
+        requests.forget()
+        requests.die_at = at
+        try:
+            manifest = compact(store, share)
+            break
+        except KilledError:
+            requests.die_at = None
+            assert read_status(str(store)) == whole
+        at += 1
+    assert at == 5  # the old manifest, three files, the new one
+    requests.die_at = None
+    assert store.get("manifest.json") == manifest.to_json().encode()
