@@ -78,6 +78,13 @@ def pvalue(value: float) -> str:
     return "p<0.001" if value < 0.001 else f"p={value:.3f}"  # noqa: PLR2004
 
 
+def factor_bounds(interval: Interval) -> str:
+    """The bounds of a ratio."""
+    if not interval.known:
+        return unknown_bounds(interval)
+    return f"{factor(interval.low)} to {factor(interval.high)}"
+
+
 def points(value: float) -> str:
     """A difference of two shares in percentage points, with its sign."""
     text = f"{100 * value:+.1f}"

@@ -17,7 +17,7 @@ from tiltyard_stats import Interval
 
 _TOOLS = 10
 """Tools that are told of an arm."""
-_BINS = 24
+_BINS = 8
 """Points of a line along the order of the runs."""
 _MOST_RUNS = 20_000
 """Runs of a trial beyond which nobody looks at how each repetition moved a comparison."""

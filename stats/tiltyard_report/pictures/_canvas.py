@@ -6,9 +6,9 @@ names that are drawn are foreign text: they are made visible, shortened, and nev
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
-from itertools import cycle, islice
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from tiltyard_specs.visible import visible
@@ -21,6 +21,7 @@ SERIES = tuple(f"#0d0e{place:02x}" for place in range(1, 9))
 """One colour per arm; the style sheet has the real ones, which colour-blind people can tell apart."""
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p")
 """A shape per arm, so that no colour is needed."""
+Looks = Mapping[str, tuple[str, str]]
 _VARIABLES = {INK: "ink", MUTED: "muted", FAINT: "faint", PAPER: "paper"} | {
     colour: f"s{place}" for place, colour in enumerate(SERIES, 1)
 }
@@ -87,10 +88,9 @@ def short(name: str, limit: int = _LONGEST) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def colours(count: int) -> list[tuple[str, str]]:
-    """A colour and a marker for each of some arms."""
-    pairs = list(zip(SERIES, MARKERS, strict=True))
-    return list(islice(cycle(pairs), count))
+def looks(arms: Sequence[str]) -> Looks:
+    """A colour and a marker for each arm: the same in all pictures of a report."""
+    return dict(zip(arms, cycle(zip(SERIES, MARKERS, strict=True)), strict=False))
 
 
 def _inline(text: str, key: str) -> str:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tiltyard_report.pictures._canvas import MUTED, colours, short, svg_of
+from tiltyard_report.pictures._canvas import MUTED, Looks, short, svg_of
 from tiltyard_report.pictures.numbers import Curve
-from tiltyard_stats import RepeatRate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,22 +12,22 @@ if TYPE_CHECKING:
 
 _PANELS = 4
 """Agents drawn; the table has all."""
+_APART = 0.07
+"""Attempts between two arms."""
 
 
-def curve_plot(curves: Sequence[Curve], key: str) -> str:
+def curve_plot(curves: Sequence[Curve], key: str, look: Looks) -> str:
     """The picture: a panel per agent."""
     agents = list(dict.fromkeys(curve.agent for curve in curves))[:_PANELS]
-    arms = list(dict.fromkeys(curve.arm for curve in curves))
-    look = dict(zip(arms, colours(len(arms)), strict=True))
 
     def paint(figure: "Figure") -> None:
         from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - loaded only where pictures are drawn
 
         panels = figure.subplots(1, len(agents), sharey=True, squeeze=False)[0]
         for axes, agent in zip(panels, agents, strict=True):
-            for curve in curves:
-                if curve.agent == agent:
-                    _lines(axes, curve, look[curve.arm])
+            own = [curve for curve in curves if curve.agent == agent]
+            for place, curve in enumerate(own):
+                _lines(axes, curve, look[curve.arm], _APART * (place - (len(own) - 1) / 2))
             if len(agents) > 1:
                 axes.set_title(short(agent), size=9)
             axes.set_ylim(-0.03, 1.03)
@@ -41,25 +40,14 @@ def curve_plot(curves: Sequence[Curve], key: str) -> str:
     return svg_of(paint, key=key, width=2.4 + 2.3 * len(agents), height=2.7)
 
 
-def _lines(axes: "Axes", curve: Curve, look: tuple[str, str]) -> None:
+def _lines(axes: "Axes", curve: Curve, look: tuple[str, str], shift: float) -> None:
+    """Arms stand a little beside each other, so that their bars can be told apart."""
     colour, marker = look
     for rates, style, name in ((curve.at, "-", "pass@k"), (curve.hat, "--", "pass^k")):
-        ks = [rate.k for rate in rates]
-        label = f"{short(curve.arm, 18)} {name}"
+        xs, label = [rate.k + shift for rate in rates], f"{short(curve.arm, 18)} {name}"
         axes.plot(
-            ks, [r.estimate for r in rates], style, color=colour, marker=marker, markersize=4, label=label
+            xs, [r.estimate for r in rates], style, color=colour, marker=marker, markersize=4, label=label
         )
-        _band(axes, rates, colour)
-
-
-def _band(axes: "Axes", rates: Sequence[RepeatRate], colour: str) -> None:
-    known = [rate for rate in rates if rate.known]
-    if len(known) > 1:
-        axes.fill_between(
-            [rate.k for rate in known],
-            [rate.low for rate in known],
-            [rate.high for rate in known],
-            color=colour,
-            alpha=0.1,
-            linewidth=0,
-        )
+        for x, rate in zip(xs, rates, strict=True):
+            if rate.known:
+                axes.plot([x, x], [rate.low, rate.high], color=colour, linewidth=0.9, alpha=0.55)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tiltyard_report.pictures._canvas import FAINT, INK, MUTED, colours, short, svg_of
+from tiltyard_report.pictures._canvas import FAINT, INK, MUTED, Looks, short, svg_of
 from tiltyard_report.pictures.numbers import Forest, ForestRow
 
 if TYPE_CHECKING:
@@ -25,12 +25,10 @@ def shown(forest: Forest) -> list[ForestRow]:
     return [row for rows in list(groups.values())[:_COMPARISONS] for row in rows[: QUESTIONS + 1]]
 
 
-def forest_plot(forest: Forest, key: str) -> str:
+def forest_plot(forest: Forest, key: str, look: Looks) -> str:
     """The picture."""
     rows = shown(forest)
     several = len({row.agent for row in rows}) > 1
-    arms = list(dict.fromkeys(row.arm for row in rows))
-    look = dict(zip(arms, colours(len(arms)), strict=True))
 
     def paint(figure: "Figure") -> None:
         axes = figure.add_subplot()
@@ -39,6 +37,9 @@ def forest_plot(forest: Forest, key: str) -> str:
         for place, row in enumerate(rows):
             _bar(axes, forest, row, place, look[row.arm])
         axes.set_yticks(range(len(rows)), [_label(row, several=several) for row in rows])
+        for row, label in zip(rows, axes.get_yticklabels(), strict=True):
+            label.set_fontweight("bold" if row.question is None else "normal")
+            label.set_color(INK if row.question is None else MUTED)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
@@ -49,7 +50,7 @@ def forest_plot(forest: Forest, key: str) -> str:
 
 def _label(row: ForestRow, *, several: bool) -> str:
     if row.question is not None:
-        return f"    {short(row.question)}"
+        return short(row.question)
     return f"{short(row.arm)} with {short(row.agent)}" if several else short(row.arm)
 
 

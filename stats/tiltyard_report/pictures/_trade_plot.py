@@ -1,10 +1,11 @@
 """Cost against pass rate: crosses of uncertainty, and the frontier that no other arm of an agent beats."""
 
 from collections.abc import Sequence
+from math import isnan
 from typing import TYPE_CHECKING
 
 from tiltyard_report._format import thousands
-from tiltyard_report.pictures._canvas import INK, MUTED, colours, short, svg_of
+from tiltyard_report.pictures._canvas import INK, MUTED, Looks, short, svg_of
 from tiltyard_report.pictures.numbers import CostPoint, Trade
 
 if TYPE_CHECKING:
@@ -14,11 +15,9 @@ if TYPE_CHECKING:
 _PANELS = 4
 
 
-def trade_plot(trade: Trade, key: str) -> str:
+def trade_plot(trade: Trade, key: str, look: Looks) -> str:
     """The picture: a panel per agent, since agents are not comparable in tokens."""
     agents = list(dict.fromkeys(point.agent for point in trade.points))[:_PANELS]
-    arms = list(dict.fromkeys(point.arm for point in trade.points))
-    look = dict(zip(arms, colours(len(arms)), strict=True))
 
     def paint(figure: "Figure") -> None:
         panels = figure.subplots(1, len(agents), sharey=True, squeeze=False)[0]
@@ -36,7 +35,11 @@ def trade_plot(trade: Trade, key: str) -> str:
 
 
 def _cross(axes: "Axes", point: CostPoint, look: tuple[str, str]) -> None:
+    """A mark that is the fuller the surer its place on the frontier is."""
+    from matplotlib.colors import to_rgba  # noqa: PLC0415 - loaded only where pictures are drawn
+
     colour, marker = look
+    sure = float(point.frontier) if isnan(point.probability) else point.probability
     x, y = point.cost.estimate, point.rate.estimate
     if point.cost.known:
         axes.plot([point.cost.low, point.cost.high], [y, y], color=colour, linewidth=1.2)
@@ -47,7 +50,7 @@ def _cross(axes: "Axes", point: CostPoint, look: tuple[str, str]) -> None:
         linestyle="none",
         marker=marker,
         markersize=8 if point.frontier else 6,
-        markerfacecolor=colour if point.frontier else "none",
+        markerfacecolor=to_rgba(colour, sure),
         markeredgecolor=INK if point.frontier else colour,
         label=short(point.arm, 18),
     )
@@ -68,7 +71,12 @@ def _scales(axes: "Axes", trade: Trade) -> None:
     axes.set_xlim(left=0)
     axes.locator_params(axis="x", nbins=4)
     in_usd = trade.unit == "USD"
-    axes.xaxis.set_major_formatter(lambda value, _: f"${value:.3g}" if in_usd else thousands(value))
+    axes.xaxis.set_major_formatter(lambda value, _: _dollars(value) if in_usd else thousands(value))
     axes.set_xlabel("USD a run" if in_usd else "tokens a run, thousands")
     axes.set_ylabel("pass rate")
     axes.label_outer()
+
+
+def _dollars(value: float) -> str:
+    """A tick: whole cents, or as many digits as it needs below."""
+    return f"${value:.2f}" if round(value, 2) == round(value, 6) else f"${value:.3g}"

@@ -6,6 +6,7 @@ from math import isnan
 from tiltyard_report import _format as fmt
 from tiltyard_report.model import Report
 from tiltyard_report.pictures import _forest_plot, _heatmap, findings
+from tiltyard_report.pictures._canvas import Looks, looks
 from tiltyard_report.pictures._curve_plot import curve_plot
 from tiltyard_report.pictures._forest_plot import forest_plot
 from tiltyard_report.pictures._heatmap import heatmap
@@ -27,22 +28,23 @@ def draw(numbers: Numbers, report: Report) -> tuple[Picture, ...]:
 
 def _pictures(numbers: Numbers, report: Report) -> Iterator[Picture]:
     bars = _LEVEL.format(level=fmt.level(report.confidence))
+    look = looks(list(dict.fromkeys(row.arm for agent in report.agents for row in agent.arms)))
     for forest in numbers.forests:
         if any(row.interval for row in forest.rows):
-            yield _forest(forest, report, bars)
+            yield _forest(forest, report, bars, look)
     if numbers.cells:
         yield _heat(numbers.cells)
     if any(len(curve.at) > 1 for curve in numbers.curves):
-        yield _repeats(numbers.curves, fmt.level(report.confidence))
+        yield _repeats(numbers.curves, fmt.level(report.confidence), look)
     if numbers.trade is not None and len(numbers.trade.points) > 1:
-        yield _trade(numbers.trade, bars)
+        yield _trade(numbers.trade, bars, look)
     if numbers.settled and report.baseline:
-        yield _settled(numbers.settled, report.baseline, bars)
+        yield _settled(numbers.settled, report.baseline, bars, look)
     if numbers.course is not None:
-        yield _course(numbers.course)
+        yield _course(numbers.course, look)
 
 
-def _forest(forest: Forest, report: Report, bars: str) -> Picture:
+def _forest(forest: Forest, report: Report, bars: str, look: Looks) -> Picture:
     tokens = forest.quantity == "tokens"
     show: Callable[[Interval], str] = findings.factor_with_bounds if tokens else findings.difference
     rows = [
@@ -58,7 +60,7 @@ def _forest(forest: Forest, report: Report, bars: str) -> Picture:
         f"{bars}, each for one comparison; thick: all questions together"
         + ("; the questions with the largest change are drawn, the table has more." if fewer else ".")
         + f" Left of the line: {'cheaper' if tokens else 'passes less often'} than {forest.baseline}.",
-        forest_plot(forest, key),
+        forest_plot(forest, key, look),
         _grid(("agent", "arm", "question", "times" if tokens else "points"), rows),
     )
 
@@ -88,7 +90,7 @@ def _heat(cells: tuple[HeatCell, ...]) -> Picture:
     )
 
 
-def _repeats(curves: tuple[Curve, ...], level: str) -> Picture:
+def _repeats(curves: tuple[Curve, ...], level: str, look: Looks) -> Picture:
     rows = [
         (curve.agent, curve.arm, str(at.k), _rate(at), _rate(hat))
         for curve in curves
@@ -96,16 +98,16 @@ def _repeats(curves: tuple[Curve, ...], level: str) -> Picture:
     ]
     return Picture(
         "repeats",
-        "Attempts",
+        "Repeated attempts",
         findings.curves_title(curves),
-        f"Solid: pass@k, at least one of k attempts passes. Dashed: pass^k, all k pass. Bands are {level}% "
+        f"Solid: pass@k, at least one of k attempts passes. Dashed: pass^k, all k pass. Bars are {level}% "
         "intervals over questions like these.",
-        curve_plot(curves, "repeats"),
+        curve_plot(curves, "repeats", look),
         _grid(("agent", "arm", "k", "pass@k", "pass^k"), rows),
     )
 
 
-def _trade(trade: Trade, bars: str) -> Picture:
+def _trade(trade: Trade, bars: str, look: Looks) -> Picture:
     show = fmt.dollars if trade.unit == "USD" else fmt.thousands
     rows = [
         (
@@ -127,8 +129,9 @@ def _trade(trade: Trade, bars: str) -> Picture:
         "trade",
         "Cost against pass rate",
         findings.trade_title(trade),
-        f"Filled: on the frontier, no arm of the same agent passes as often for less. {bars}.{left}",
-        trade_plot(trade, "trade"),
+        f"Dark edge: on the frontier, no arm of the same agent passes as often for less. {bars}."
+        f"{_sure(trade)}{left}",
+        trade_plot(trade, "trade", look),
         _grid(
             ("agent", "arm", f"{trade.unit} a run", "pass rate", "on the frontier", _resampled(trade)),
             rows,
@@ -136,12 +139,27 @@ def _trade(trade: Trade, bars: str) -> Picture:
     )
 
 
+_AXES = {"usd": "USD"}
+
+
+def _sure(trade: Trade) -> str:
+    """What the fill of a mark says."""
+    if all(isnan(point.probability) for point in trade.points):
+        return ""
+    axes = max((point.axes for point in trade.points), key=len)
+    return (
+        " The fuller a mark, the more often it is on the frontier when repetitions are drawn anew, in "
+        f"{fmt.listed([_AXES.get(name, name) for name in axes], len(axes))}."
+    )
+
+
 def _resampled(trade: Trade) -> str:
     axes = max((point.axes for point in trade.points), key=len)
-    return f"in resamples ({', '.join(axes)})" if axes else "in resamples"
+    names = ", ".join(_AXES.get(name, name) for name in axes)
+    return f"in resamples ({names})" if axes else "in resamples"
 
 
-def _settled(settled: tuple[Settled, ...], baseline: str, bars: str) -> Picture:
+def _settled(settled: tuple[Settled, ...], baseline: str, bars: str, look: Looks) -> Picture:
     rows = [
         (line.agent, line.arm, str(rep), findings.factor_with_bounds(ratio))
         for line in settled
@@ -153,12 +171,12 @@ def _settled(settled: tuple[Settled, ...], baseline: str, bars: str) -> Picture:
         findings.settled_title(settled),
         f"Relative tokens over the repetitions so far. {bars} for a single look: stopping at the first that "
         "leaves 1 out would find differences that are not there.",
-        settled_plot(settled, baseline, "settled"),
+        settled_plot(settled, baseline, "settled", look),
         _grid(("agent", "arm", "repetitions", f"times {baseline}"), rows),
     )
 
 
-def _course(course: Course) -> Picture:
+def _course(course: Course, look: Looks) -> Picture:
     show = _kilo if course.quantity == "tokens" else fmt.significant
     rows = [
         (
@@ -177,8 +195,9 @@ def _course(course: Course) -> Picture:
         "Order and time",
         findings.course_title(course),
         f"{course.quantity.capitalize()} of a run over the mean of its question with the same arm, stretch "
-        "by stretch in the order of the trial: at 1 nothing changes with time, whatever question and arm.",
-        course_plot(course, "course"),
+        "by stretch in the order of the trial: at 1 nothing changes with time, whatever question and arm. "
+        "Dashed: the trend over all arms.",
+        course_plot(course, "course", look),
         _grid(
             ("agent", "arm", "place in the order", "from (UTC)", course.quantity, "times its mean", "passed"),
             rows,

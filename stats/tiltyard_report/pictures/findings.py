@@ -84,7 +84,8 @@ def settled_title(settled: tuple[Settled, ...]) -> str:
     last = widest.after[-1]
     return (
         f"The last repetition moved no estimate by more than {100 * abs(step):.0f}%: "
-        f"{widest.arm} with {widest.agent} is at {factor_with_bounds(last[1])} after {last[0]}"
+        f"{widest.arm} with {widest.agent} is at {factor_with_bounds(last[1])} "
+        f"after {fmt.plural(last[0], 'repetition')}"
     )
 
 
@@ -109,16 +110,18 @@ def course_title(course: Course) -> str:
 
 def factor_with_bounds(ratio: Interval) -> str:
     """A ratio with its interval."""
-    bounds = (
-        f"{fmt.factor(ratio.low)} to {fmt.factor(ratio.high)}" if ratio.known else fmt.unknown_bounds(ratio)
-    )
-    return f"{fmt.factor(ratio.estimate)}x ({bounds})"
+    return f"{fmt.factor(ratio.estimate)}x ({fmt.factor_bounds(ratio)})"
 
 
 def difference(diff: Interval) -> str:
     """A difference of rates in points, signed, with its interval."""
-    shown = [f"{100 * value:+.0f}" for value in (diff.estimate, diff.low, diff.high) if value == value]  # noqa: PLR0124
+    shown = [_whole(value) for value in (diff.estimate, diff.low, diff.high) if value == value]  # noqa: PLR0124
     estimate = shown[0]
     return (
         f"{estimate} ({shown[1]} to {shown[2]})" if diff.known else f"{estimate} ({fmt.unknown_bounds(diff)})"
     )
+
+
+def _whole(share: float) -> str:
+    text = f"{100 * share:+.0f}"
+    return "0" if float(text) == 0 else text

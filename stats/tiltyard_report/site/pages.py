@@ -9,6 +9,7 @@ from markupsafe import Markup
 from tiltyard_report.html.environment import render
 from tiltyard_report.html.render import FOLDED_ROWS, marks_of, overview
 from tiltyard_report.model import ArmRow, QuestionCell, QuestionRow, Report
+from tiltyard_report.site.arm_words import beside
 from tiltyard_report.site.files import NoFiles, Record, RunFiles
 from tiltyard_report.site.index import Entry, names, read_entries
 from tiltyard_report.site.run_page import run_values
@@ -134,11 +135,19 @@ class Site:
         rows = [(agent, row) for agent in self.report.agents for row in agent.arms if row.arm == arm]
         deltas = [(agent.agent, row) for agent, row in rows]
         return self._render(
-            "arm.html.j2", 1, {"title": arm, "arm": arm, "rows": deltas, "matrix": self._matrix(arm=arm)}
+            "arm.html.j2",
+            1,
+            {"title": arm, "arm": arm, "rows": deltas, "matrix": self._matrix(arm=arm), "beside": beside},
         )
 
     def _capability(self, capability: str) -> str:
-        values = {"title": capability, "capability": capability}
+        totals = [
+            (arm.name, group)
+            for arm in self.report.groups
+            for group in arm.groups
+            if group.level == "capability" and group.name == capability
+        ]
+        values = {"title": capability, "capability": capability, "totals": totals}
         return self._render("capability.html.j2", 1, values | {"matrix": self._matrix(capability=capability)})
 
     def _question(self, question: str) -> str:
