@@ -1,5 +1,5 @@
 # Two commands do all the set-up on a fresh Debian or Ubuntu machine: `make demo` and `make test`.
-.PHONY: help setup engine host-tools browser node-image screenshots demo test test-node-faults test-quick lint format lock clean
+.PHONY: help setup engine host-tools browser node-image screenshots demo test test-quick lint format lock clean
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
 
@@ -24,12 +24,9 @@ browser: ## Install the browser in which tests open pages
 demo: setup engine host-tools ## Run the demo trial (REAL=1: against the real providers)
 	@scripts/demo.sh $(if $(REAL),--real)
 
-test: setup engine browser ## Run all tests but test-node-faults
+test: setup engine browser ## Run all tests
 	@infra/host-tools.sh --tests
-	$(PYTHON) -m pytest -m "not node_faults" $(PYTEST_ARGS)
-
-test-node-faults: setup engine host-tools ## Run the tests that kill and hang nodes of a Ray cluster
-	$(PYTHON) -m pytest -m node_faults $(PYTEST_ARGS)
+	$(PYTHON) -m pytest $(PYTEST_ARGS)
 
 test-quick: setup ## Run the tests that need neither an engine nor patience
 	$(PYTHON) -m pytest -m "not slow and not engine" $(PYTEST_ARGS)

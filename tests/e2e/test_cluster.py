@@ -2,16 +2,19 @@
 and complete whatever is killed, hangs or is away.
 """
 
+import importlib.util
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import docker
@@ -20,7 +23,6 @@ import pytest
 from tiltyard_cluster.addresses import open_store
 from tiltyard_cluster.local_cluster import LocalCluster
 from tiltyard_cluster.node_engines import node_engines
-from tiltyard_cluster.process_tree import session_members
 from tiltyard_cluster.reading import ReadResult, read_result
 from tiltyard_specs import RunRecord
 
@@ -30,9 +32,23 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="engines in network namespaces need root"),
 ]
 
+
+def _loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up.
+    sys.modules.setdefault(path.stem, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+held_agents = _loaded(Path(__file__).parent.parent / "held_agents.py")
+until = held_agents.until
 SPEC: dict[str, Any] = {
     "seed": 3,
-    "defaults": {"reps": 3, "timeout": 120, "parallel": 2},
+    "defaults": {"reps": 3, "timeout": 900, "parallel": 2},
     "limits": {"memory": "128m", "cpus": 0.5},
     "arms": [{"name": "plain"}, {"name": "docs", "env": {"MODE": "docs"}}],
     "questions": [
@@ -54,7 +70,7 @@ class Grid:
     s3: Any
 
     def hosts(self) -> list[str]:
-        return [node.host for node in self.cluster.started]
+        return [self.cluster.node(number).host for number in range(self.cluster.nodes)]
 
     def environ(self) -> dict[str, str]:
         return self.cluster.environ
@@ -66,17 +82,14 @@ class Grid:
             for each in engine.api.containers(all=True, filters={"label": f"tiltyard.trial={trial}"})
         ]
 
-    def under_way(self, trial: str, *, node: int | None = None) -> int:
-        """Agents that run now, on one engine or on all."""
-        label = [f"tiltyard.trial={trial}", "tiltyard.role=run"]
-        engines = self.engines if node is None else [self.engines[node]]
-        return sum(len(engine.api.containers(filters={"label": label})) for engine in engines)
+    def held(self, trial: str, *, pay: bool = False) -> Any:
+        return held_agents.HeldAgents(trial, self.engines, pay=pay)
 
     @contextmanager
-    def executions(self, trial: str) -> Iterator[list[tuple[str, str]]]:
+    def executions(self, trial: str) -> Iterator[list[tuple[str, int]]]:
         """While the block lasts, run and attempt of each container made for a run on any engine."""
         labels = [f"tiltyard.trial={trial}", "tiltyard.role=run"]
-        made: list[tuple[str, str]] = []
+        made: list[tuple[str, int]] = []
         streams = [
             engine.events(filters={"event": "create", "label": labels}, decode=True)
             for engine in self.engines
@@ -85,7 +98,7 @@ class Grid:
         def listen(stream: Any) -> None:
             for event in stream:
                 found = event["Actor"]["Attributes"]
-                made.append((found["tiltyard.run"], found["tiltyard.attempt"]))
+                made.append((found["tiltyard.run"], int(found["tiltyard.attempt"])))
 
         threads = [threading.Thread(target=listen, args=(stream,), daemon=True) for stream in streams]
         for thread in threads:
@@ -135,13 +148,21 @@ def dotted(grid: Grid, prefix: str) -> list[str]:
 
 def test_results_are_those_of_one_machine(world: Any, grid: Grid, call_model: str) -> None:
     """The same spec and seed: the same records but for times and nodes, from the same images."""
-    # Long enough for the nodes that wait for images to come to their turn.
-    agents = [{"name": "asks", "kind": "text", "command": f"{call_model}; sleep 4"}]
+    agents = [{"name": "asks", "kind": "text", "command": f"{call_model}; {held_agents.WAIT}"}]
     world.write({**SPEC, "agents": agents})
     run = ("run", "trial.yaml", "--model-script", "script.yaml")
-    local = world(*run, "--parallel", "6", "--out", "here")
     out = f"s3://{grid.s3.bucket}/same"
-    there = world(*run, "--parallel", "1", "--out", out, "--cluster", grid.cluster.address, **grid.environ())
+    with grid.held(world.name) as held:
+        held.may = held_agents.everybody
+        local = world(*run, "--parallel", "6", "--out", "here")
+        held.may = held_agents.nobody
+        driver = world.start(
+            *run, "--parallel", "1", "--out", out, "--cluster", grid.cluster.address, **grid.environ()
+        )
+        # Also on those that wait for images first.
+        until(lambda: driver.poll() is not None or len(held.agents()) == 3, "an agent on each node")
+        held.may = held_agents.everybody
+        there = world.end(driver)
     told = there.err
     here, far = result_at(str(world.folder / "here")), result_at(out)
 
@@ -177,39 +198,59 @@ def test_a_wrong_token_is_told(world: Any, grid: Grid) -> None:
     assert "RAY_AUTH_TOKEN" in found.err
 
 
-@pytest.mark.node_faults
 def test_a_trial_ends_complete_whatever_is_killed_hangs_or_is_away(
-    world: Any, grid: Grid, call_model: str, until: Callable[..., None]
+    world: Any, grid: Grid, call_model: str
 ) -> None:
     """A node killed, the store away, the driver killed, a node that hangs: nothing twice, nothing lost."""
-    agents = [{"name": "asks", "kind": "text", "command": f"{call_model}; sleep 4"}]
+    agents = [{"name": "asks", "kind": "text", "command": f"{call_model}; {held_agents.WAIT}"}]
     world.write({**SPEC, "agents": agents, "defaults": {**SPEC["defaults"], "reps": 6}}, "faults.yaml")
     prefix = f"faults-{os.getpid()}"
     out = f"s3://{grid.s3.bucket}/{prefix}"
-    command = (
-        "run", "faults.yaml", "--model-script", "script.yaml", "--out", out,
-        "--cluster", grid.cluster.address,
-    )  # fmt: skip
-    with grid.executions(world.name) as made:
-        driver = world.start(*command, **grid.environ())
-        until(lambda: driver.poll() is not None or grid.under_way(world.name, node=1) > 0, "agents there")
-        assert driver.poll() is None, driver.communicate()
-        grid.cluster.started[1].kill()
+
+    def start() -> Any:
+        return world.start(
+            "run", "faults.yaml", "--model-script", "script.yaml", "--out", out,
+            "--cluster", grid.cluster.address, **grid.environ(),
+        )  # fmt: skip
+
+    def at_work(driver: Any, engine: int) -> list[Any]:
+        """The agents on one engine that have paid, once there are some."""
+        return until(
+            lambda: (
+                _alive(driver)
+                and [one for one in held.agents() if one.engine == engine and one.name in held.paid]
+            ),
+            f"agents on engine {engine}",
+        )
+
+    with grid.executions(world.name) as made, grid.held(world.name, pay=True) as held:
+        driver = start()
+        victims = {one.name for one in at_work(driver, 1)}
+        grid.cluster.node(1).kill()
         with store_away(grid):
+            # Of the killed node's, which may still be there, none can settle a run.
+            held.may = held_agents.some(6 + len(victims))
             time.sleep(20)
         grid.cluster.start_node(1)
-        until(lambda: len(settled(out)) >= 6, "six runs")
+        until(lambda: _alive(driver) and len(settled(out)) >= 6, "six runs")
+        held.may = held_agents.nobody
+        victims |= {one.name for one in until(lambda: _alive(driver) and held.agents(), "agents at work")}
         driver.kill()
         driver.communicate()
         kept = settled(out)
         until(lambda: grid.containers(world.name) == [], "containers of a killed driver removed")
-        driver = world.start(*command, **grid.environ())
-        until(lambda: driver.poll() is not None or grid.under_way(world.name, node=2) > 0, "agents there")
-        assert driver.poll() is None, driver.communicate()
-        hung = [pid for pid in session_members(grid.cluster.started[2].process.pid) if comm(pid) == "raylet"]
-        os.kill(hung[0], signal.SIGSTOP)
+
+        driver = start()
+        hung = {one.name for one in at_work(driver, 2)}
+        (raylet,) = held_agents.of_session(grid.cluster.node(2).process.pid, "raylet")
+        os.kill(raylet, signal.SIGSTOP)
+        held.may = lambda one: one.engine != 2
+        # Taken for lost, their runs begin anew elsewhere; then all go on, and both attempts end.
+        until(lambda: _alive(driver) and _again(made, hung), "further attempts of what a hanging node has")
+        held.may = held_agents.everybody
         done = world.end(driver)
-        os.kill(hung[0], signal.SIGCONT)
+        os.kill(raylet, signal.SIGCONT)
+        until(lambda: grid.containers(world.name) == [], "no container left")
     result = result_at(out)
     records = {record.run_id: record for record in result.records}
 
@@ -218,15 +259,26 @@ def test_a_trial_ends_complete_whatever_is_killed_hangs_or_is_away(
     assert len(kept) >= 6
     assert all(records[run_id].attempt == attempt for run_id, attempt in kept)
     assert max(Counter(made).values()) == 1
-    told = [(each.run_id, str(each.attempt)) for each in (*result.records, *result.attempts)]
+    told = [(each.run_id, each.attempt) for each in (*result.records, *result.attempts)]
     assert len(told) == len(set(told))
-    assert set(told) >= set(made)
-    paid = sum(each.metered.charged_usd or 0 for each in (*result.records, *result.attempts) if each.metered)
-    assert paid >= 0.11 * len(records)
-    until(lambda: grid.containers(world.name) == [], "no container left")
+    assert set(told) >= {name for name in held.paid if name in set(made)}
+    assert victims <= {(run, attempt) for run, attempt in made}
+    spends = [each.metered for each in (*result.records, *result.attempts) if each.metered]
+    paid = sum(spend.charged_usd or 0 for spend in spends)
+    assert paid >= 0.11 * len(set(held.paid) & set(made)) - 1e-9
     until(
         lambda: [key for key in dotted(grid, prefix) if ".lock" not in key] == [], "nothing left in the store"
     )
+
+
+def _alive(driver: Any) -> bool:
+    """See that it has not ended while something is waited for."""
+    assert driver.poll() is None, driver.communicate()
+    return True
+
+
+def _again(made: list[tuple[str, int]], names: set[tuple[str, int]]) -> bool:
+    return any((run, attempt + 1) in made for run, attempt in names)
 
 
 def settled(address: str) -> list[tuple[str, int]]:
@@ -256,7 +308,3 @@ def store_away(grid: Grid) -> Iterator[None]:
     finally:
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
-
-
-def comm(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
