@@ -8,6 +8,7 @@ import docker
 import docker.errors
 
 from tiltyard_cluster.store import Store
+from tiltyard_specs.errors import UnavailableError
 
 
 class ImageSource(Protocol):
@@ -31,6 +32,21 @@ class ImageSource(Protocol):
 def lacking(client: docker.DockerClient, images: Iterable[str]) -> tuple[str, ...]:
     """Those of the images that the engine does not have."""
     return tuple(image for image in images if not _has(client, image))
+
+
+def require_platform(client: docker.DockerClient, images: Iterable[str]) -> None:
+    """See that an engine runs these images as they are: emulated runs compare with no others.
+
+    Raises:
+        UnavailableError: They are for another processor.
+    """
+    here = client.version()["Arch"]
+    for image in images:
+        if (wanted := client.images.get(image).attrs.get("Architecture") or here) != here:
+            raise UnavailableError(
+                f"its engine is for {here}, and the trial's images are for {wanted}: runs would be emulated; "
+                "let nodes of one kind share a trial"
+            )
 
 
 def _has(client: docker.DockerClient, image: str) -> bool:

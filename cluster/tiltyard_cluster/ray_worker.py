@@ -7,24 +7,26 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Literal
 
 import docker.errors
 import requests
 
+from tiltyard_cluster.arm_images import tool_versions
 from tiltyard_cluster.disk import require_room
 from tiltyard_cluster.engine_watch import await_engine
 from tiltyard_cluster.executor import OpenRun
-from tiltyard_cluster.node_images import ImageSource, lacking
+from tiltyard_cluster.node_images import ImageSource, lacking, require_platform
 from tiltyard_cluster.shared_publisher import SharedPublisher
 from tiltyard_cluster.staging import begin
-from tiltyard_cluster.store import FolderStore, Store
+from tiltyard_cluster.store import FolderStore
 from tiltyard_cluster.stripped_jobs import KeyFiller
 from tiltyard_cluster.workplace import Workplace, WorkSetup
 from tiltyard_images import give_names
 from tiltyard_runner.attempt import execute
+from tiltyard_runner.job import Job
 from tiltyard_specs import missing_keys
 from tiltyard_specs.errors import DataError, TiltyardError, UnavailableError, UsageError
 from tiltyard_specs.outcomes import Outcome
@@ -85,8 +87,9 @@ class NodeWorker:
         self._tiltyard = tiltyard
         self._keys = KeyFiller(setup.trial, dict(os.environ), scripted=setup.script is not None)
         self._workplace = Workplace(setup, self._keys)
-        self._publisher = SharedPublisher(_here(setup.store))
+        self._publisher = SharedPublisher(setup.store)
         self._stack = ExitStack()
+        self._versions: dict[str, str] = {}
 
     def prepare(self) -> "Ready | Lacking":
         """Make the node ready, as far as its engine has the images.
@@ -96,6 +99,8 @@ class NodeWorker:
         """
         with _plain_errors():
             self._require_same()
+            if isinstance(self._publisher.store, FolderStore):
+                self._publisher.store.hold()
             self._require_keys()
             self._stack.enter_context(self._workplace)
             missing = lacking(self._workplace.client, self._setup.images)
@@ -140,6 +145,8 @@ class NodeWorker:
         self._stack.close()
 
     def _ready(self) -> Ready:
+        require_platform(self._workplace.client, self._setup.images)
+        self._versions = tool_versions(f"docker {self._workplace.client.version()['Version']}")
         recovered = tuple(record.to_json() for record in self._workplace.recovered)
         return Ready(self._slots(self._workplace.client.info()), recovered)
 
@@ -150,7 +157,7 @@ class NodeWorker:
         folder = begin(work.staging, run.planned, attempt).folder
         work.under_way(slot, attempt_name(run.planned.run_id, attempt))
         try:
-            record = execute(self._keys.job(run), attempt, place, folder)
+            record = execute(self._job(run), attempt, place, folder)
         finally:
             work.under_way(slot, None)
         lost = record.outcome is Outcome.INFRA
@@ -162,6 +169,11 @@ class NodeWorker:
             self._publisher.earlier(run.planned, record, folder)
         shutil.rmtree(folder)
         return AttemptEnd(ending, record.to_json(), None if gone is None else str(gone))
+
+    def _job(self, run: OpenRun) -> Job:
+        """The run's job, with the keys and the versions of this node."""
+        job = self._keys.job(run)
+        return replace(job, versions={**job.versions, **self._versions})
 
     def _slots(self, info: Mapping[str, Any]) -> int:
         limits = self._setup.trial.spec.limits
@@ -211,8 +223,3 @@ def _plain_errors() -> Iterator[None]:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise UnavailableError(f"{where}{error.strerror or error}") from None
-
-
-def _here(store: Store) -> Store:
-    """The store as this machine sees it: a shared folder has another identity on each."""
-    return FolderStore(store.root) if isinstance(store, FolderStore) else store

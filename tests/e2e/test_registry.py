@@ -47,6 +47,11 @@ SPEC: dict[str, Any] = {
     "agents": [{"name": "four", "kind": "text", "command": "echo 4"}],
     "questions": [{"id": "sum", "prompt": "2+2?", "expect": ["4"]}],
 }
+OWN_PYTHON = """
+import platform
+platform.python_version = lambda: "3.11.99"
+"""
+"""Python runs it as it starts, where it is found as sitecustomize: a node that is not as the driver."""
 
 
 @dataclass
@@ -115,7 +120,9 @@ def grid(
     login = {"DOCKER_CONFIG": str(folder)}
     with ExitStack() as stack:
         environs = stack.enter_context(node_engines(2))
-        cluster = stack.enter_context(LocalCluster(1, environs=({**environs[1], **login},)))
+        (folder / "sitecustomize.py").write_text(OWN_PYTHON)
+        own = {**environs[1], **login, "PYTHONPATH": str(folder)}
+        cluster = stack.enter_context(LocalCluster(1, environs=(own,)))
         hosts = [each["DOCKER_HOST"] for each in environs]
         engines = [docker.DockerClient(host, version="1.41") for host in hosts]
         for each in engines:
@@ -147,6 +154,7 @@ def test_images_reach_a_node_by_digest(
     assert [(record.outcome, record.node) for record in records] == [
         ("passed", grid.cluster.started[0].host)
     ] * 4
+    assert {record.versions["python"] for record in records} == {"3.11.99"}, "the node's, not the driver's"
     ran = {fact.id for record in records for fact in record.images.values()}
     here, far = ({str(image.id): image for image in each.images.list()} for each in grid.engines)
     assert len(far) == 2
