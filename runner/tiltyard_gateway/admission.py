@@ -9,6 +9,7 @@ from tiltyard_gateway.config import Upstream
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.runs import Run
 from tiltyard_gateway.wires import Match, likely_wire
+from tiltyard_gateway.writable import writable
 
 _FINAL = {"x-should-retry": "false"}
 """Some client libraries ask this header; a second try would be refused like the first."""
@@ -51,10 +52,10 @@ def carries_key(request: web.BaseRequest, placebo: str) -> bool:
 
 def given_keys(request: web.BaseRequest) -> list[str]:
     """What the request carries where agents put a key."""
-    given = [request.headers.get(name, "") for name in _KEY_HEADERS]
-    given.append(request.headers.get("Authorization", "").removeprefix("Bearer "))
+    given = [key for name in _KEY_HEADERS for key in request.headers.getall(name, [])]
+    given += [key.removeprefix("Bearer ") for key in request.headers.getall("Authorization", [])]
     given.append(request.rel_url.query.get("key", ""))
-    return [key for key in given if key]
+    return [writable(key) for key in given if key]
 
 
 def _destination(provider: str, run: Run) -> Destination:

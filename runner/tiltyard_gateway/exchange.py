@@ -7,6 +7,7 @@ from multidict import CIMultiDict
 
 from tiltyard_gateway.admission import Destination, refusal
 from tiltyard_gateway.editing import Edited
+from tiltyard_gateway.gone import Gone
 from tiltyard_gateway.holds import Passage
 from tiltyard_gateway.pending import Outcome, Pending
 from tiltyard_gateway.runs import Run
@@ -179,7 +180,7 @@ class Exchange:
         transport = self._request.transport
         if transport is None or transport.is_closing():
             settle_hung_up(self._run, self._pending, keep=self._keep)
-            raise ConnectionResetError(message)
+            return Gone()
         if self._response is None:
             self._pending.status = 502
             self._run.settle(self._pending, outcome, message=message)

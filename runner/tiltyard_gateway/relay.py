@@ -23,6 +23,7 @@ from tiltyard_gateway.tunnel import gate, tunnel
 from tiltyard_gateway.upstream import Connections
 from tiltyard_gateway.wires import Inquiry, Match, find_route
 from tiltyard_gateway.worst_case import worst_case
+from tiltyard_gateway.writable import writable
 
 _GREETINGS = frozenset({"/", "/api/hello"})
 """Paths by which CLIs ask whether somebody is there."""
@@ -139,9 +140,8 @@ def _check(inquiry: Inquiry) -> None:
 def _edit(request: web.BaseRequest, match: Match, run: Run, pending: Pending, given: Body) -> Edited:
     wire = match.wire
     path = request.rel_url.raw_path
-    pending.session = next(
-        (request.headers[name] for name in wire.session_headers if name in request.headers), None
-    )
+    sessions = (request.headers[name] for name in wire.session_headers if name in request.headers)
+    pending.session = next((writable(session)[:_LONGEST_NAME] for session in sessions), None)
     try:
         if match.route.kind == "free":
             return edit_free(given, path, match, run.ticket)

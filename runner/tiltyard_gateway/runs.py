@@ -16,6 +16,7 @@ from tiltyard_gateway.purse import Purse
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.waiting import Waiting
 from tiltyard_gateway.wires import Inquiry, Wire
+from tiltyard_gateway.writable import writable
 from tiltyard_specs.calls import Call
 from tiltyard_specs.redact import Redactor
 from tiltyard_specs.trial import PriceRow
@@ -179,6 +180,7 @@ class Run:
         reading, inquiry = pending.reading, pending.inquiry
         usage = reading.usage if reading else None
         text = message or (reading.error if reading else None)
+        model = reading.model if reading else None
         return Call(
             index=pending.index,
             started_at=pending.started_at,
@@ -186,7 +188,7 @@ class Run:
             method=pending.method,
             path=self.redactor.text(pending.path),
             role=pending.role,
-            model=reading.model if reading else None,
+            model=None if model is None else writable(model)[:_MESSAGE_LENGTH],
             stream=inquiry.stream if inquiry else False,
             status=pending.status,
             outcome=outcome,
@@ -196,7 +198,7 @@ class Run:
             first_byte_seconds=None if pending.first_byte is None else round(pending.first_byte, 6),
             tools=inquiry.tools if inquiry else (),
             session=pending.session,
-            message=None if text is None else self.redactor.text(text)[:_MESSAGE_LENGTH],
+            message=None if text is None else self.redactor.text(writable(text))[:_MESSAGE_LENGTH],
             asked=pending.asked,
             stripped=pending.edited.stripped if pending.edited else (),
             imputed=self.ticket.auth == "passthrough" and outcome not in {"free", "refused"},

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from aiohttp import web
 
+from tiltyard_gateway.gone import Gone
 from tiltyard_gateway.pending import Pending
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.upstream import environment_proxy, host_of
@@ -62,6 +63,9 @@ async def tunnel(
     pending.status = 200
     pending.sent_bytes = pending.received_bytes = 0
     here = _take_over(request)
+    if here is None:
+        there[1].transport.abort()
+        return Gone()
     try:
         here[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await asyncio.gather(_upward(here, there, pending, idle), _downward(there, here, pending, idle))
@@ -72,16 +76,7 @@ async def tunnel(
             writer.transport.abort()
         if request.protocol is not None:
             request.protocol.connection_lost(None)  # the server's own view of a connection that left it
-    return _Ended()
-
-
-class _Ended(web.StreamResponse):
-    """Nothing more is to be said on a connection that was a tunnel."""
-
-    async def prepare(self, request: web.BaseRequest) -> None:
-        """Stop here, as after a hang-up."""
-        del request
-        raise ConnectionResetError("the tunnel has ended")
+    return Gone()
 
 
 async def _upward(here: _Streams, there: _Streams, pending: Pending, idle: float) -> None:
@@ -110,11 +105,11 @@ async def _pump(
         await writer.drain()
 
 
-def _take_over(request: web.BaseRequest) -> _Streams:
-    """The agent's connection as plain streams: from here on nothing of it is HTTP."""
+def _take_over(request: web.BaseRequest) -> _Streams | None:
+    """The agent's connection as plain streams: from here on nothing of it is HTTP; None if it has left."""
     transport = request.transport
     if transport is None:
-        raise ConnectionResetError("the agent hung up")
+        return None
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(loop=loop)
     protocol = asyncio.StreamReaderProtocol(reader, loop=loop)

@@ -13,6 +13,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from tiltyard_gateway.config import Timeouts, Upstream
+from tiltyard_gateway.writable import writable
 
 _UNIX = re.compile(r"unix://(?P<socket>/.+?\.sock)(?P<path>/.*)?")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -75,7 +76,7 @@ def request_headers(
     dropped = _NOT_SENT_ON - KEY_HEADERS | {"proxy-authorization"} if keep_keys else _NOT_SENT_ON
     named = {name.strip().lower() for name in received.get("Connection", "").split(",")}
     headers = CIMultiDict(
-        (name, value)
+        (name, writable(value))
         for name, value in received.items()
         if name.lower() not in dropped and name.lower() not in named
     )

@@ -1,6 +1,7 @@
 """Shapes of a request by which tokens would be billed and not metered: each is refused, stripped or told."""
 
 import json
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -227,3 +228,51 @@ def test_an_answer_that_hides_its_usage_is_charged_as_reserved(
     meter = gateway.end("0")
 
     assert (meter.incomplete, meter.cost_usd, meter.calls[0].charged) == (1, None, "reserve")
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "outcome"),
+    [("x_api_key", 401, "refused"), ("x_claude_code_session_id", 200, "ok"), ("x_anything", 200, "ok")],
+)
+def test_header_bytes_that_are_no_text_are_metered_as_any_other(
+    begin: Begin, gateway: GatewayProcess, name: str, status: int, outcome: str
+) -> None:
+    """A call that cannot be written down would be one that nobody counts."""
+    assert begin().message(**{name: "\xff\xfe"}).status == status
+    (call,) = gateway.calls("0")
+    assert (call.outcome, call.charged) == (outcome, "usage" if outcome == "ok" else None)
+
+
+def test_half_a_character_in_an_answer_loses_no_call(
+    begin: Begin, gateway: GatewayProcess, provider: Provider
+) -> None:
+    """JSON can escape one, and nothing can write it as UTF-8."""
+    agent = begin()
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    provider.behaviour = lambda exchange: exchange.answer(200, {"model": "claude-\ud800", "usage": usage})
+    assert agent.message().status == 200
+    provider.behaviour = lambda exchange: exchange.answer(400, {"error": {"message": "no \udfff"}})
+    assert agent.message().status == 400
+
+    first, second = gateway.calls("0")
+    assert (first.outcome, first.model, first.charged_tokens) == ("ok", "claude-?", 15)
+    assert (second.outcome, second.message) == ("error", "no ?")
+
+
+def test_no_key_of_a_login_is_recorded_however_many_there_are(
+    begin: Begin, provider: Provider, calls_path: Any
+) -> None:
+    agent = begin(auth="passthrough")
+    provider.behaviour = lambda exchange: exchange.answer(401, {"error": {"message": "bad: second-login-1"}})
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(agent.socket))
+        body = json.dumps({"model": "m", "max_tokens": 5, "messages": []})
+        connection.sendall(
+            f"POST {MESSAGES} HTTP/1.1\r\nHost: x\r\n"
+            "x-api-key: first-login-1\r\nx-api-key: second-login-1\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
+        assert b"401" in connection.recv(65536)
+
+    assert "second-login-1" not in calls_path.read_text()
+    assert "bad: " in calls_path.read_text()
