@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
@@ -12,6 +12,7 @@ from importlib.metadata import version
 from tiltyard_cluster.books import Books, budget_units
 from tiltyard_cluster.budget import Spent
 from tiltyard_cluster.crew import Crew
+from tiltyard_cluster.disk import disk_trouble
 from tiltyard_cluster.events import Note
 from tiltyard_cluster.executor import OpenRun
 from tiltyard_cluster.image_archives import ImageArchives
@@ -22,8 +23,8 @@ from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.ray_executor import RayExecutor
 from tiltyard_cluster.ray_session import RaySession
 from tiltyard_cluster.ray_worker import NodeWorker
-from tiltyard_cluster.shared_publisher import SharedPublisher
-from tiltyard_cluster.store import Store
+from tiltyard_cluster.shared_publisher import DriverPublisher
+from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_cluster.workplace import WorkSetup
 from tiltyard_gateway.scripted import load_script
 from tiltyard_images import connect
@@ -125,8 +126,7 @@ def cluster_executor(
     slack = {} if work.slack is None else {"slack": work.slack}
     with ExitStack() as stack:
         stack.callback(ledger.kill)
-        stack.callback(work.store.remove, proof[0])
-        work.store.put(*proof)
+        stack.enter_context(_shown(work.store, proof))
         images = stack.enter_context(_images(work, setup.images))
         yield stack.enter_context(
             RayExecutor(
@@ -139,13 +139,26 @@ def cluster_executor(
                     images.wanted,
                 ),
                 books=books,
-                publisher=SharedPublisher(work.store),
+                publisher=DriverPublisher(work.store),
                 retries=work.trial.spec.retries,
                 enough=enough,
                 listen=work.options.listen,
                 **slack,
             )
         )
+
+
+@contextmanager
+def _shown(store: Store, proof: tuple[str, bytes]) -> Iterator[None]:
+    """Within the block nodes that see the results find the proof in them."""
+    with disk_trouble(store.root) if isinstance(store, FolderStore) else nullcontext():
+        store.put(*proof)
+    try:
+        yield
+    finally:
+        # A folder that takes nothing more has been told of before.
+        with suppress(OSError):
+            store.remove(proof[0])
 
 
 def _images(

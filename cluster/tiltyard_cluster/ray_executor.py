@@ -20,7 +20,7 @@ from tiltyard_cluster.executor import Finished, OpenRun
 from tiltyard_cluster.ray_worker import AttemptEnd, Ready, attempt_name
 from tiltyard_cluster.scheduling import Scheduler
 from tiltyard_cluster.settling import Settling
-from tiltyard_cluster.shared_publisher import SharedPublisher
+from tiltyard_cluster.shared_publisher import DriverPublisher
 from tiltyard_cluster.steps import End, GivenUp, Start, Task
 from tiltyard_runner.agent_process import MOST_WAITED
 from tiltyard_specs.errors import DataError, UnavailableError
@@ -63,7 +63,7 @@ class RayExecutor:
         crew: Callable[["queue.SimpleQueue[Any]"], Crew],
         *,
         books: Books,
-        publisher: SharedPublisher,
+        publisher: DriverPublisher,
         retries: int,
         enough: Callable[[RunRecord], bool],
         listen: Listener,
@@ -222,7 +222,8 @@ class RayExecutor:
             self._alone_since = now
         elif (self._refusals and not self._ever_up) or now - self._alone_since > _NOBODY:
             reasons = "; ".join(f"{name}: {why}" for name, why in self._refusals.items())
-            raise UnavailableError(f"no node of the cluster can be used: {reasons or 'there is none'}")
+            kept = "; finished runs are kept: start the trial again to go on" if self._ever_up else ""
+            raise UnavailableError(f"no node of the cluster can be used: {reasons or 'there is none'}{kept}")
 
     def _gone(self, name: str, why: str, *, rest: float = _BREATH) -> Iterator[Finished]:
         if not self._crew.dismiss(name, rest=rest):

@@ -7,7 +7,7 @@ from tiltyard_cluster.executor import Finished, OpenRun
 from tiltyard_cluster.lost_attempts import lost_record
 from tiltyard_cluster.ray_worker import attempt_name
 from tiltyard_cluster.scheduling import Scheduler
-from tiltyard_cluster.shared_publisher import SharedPublisher
+from tiltyard_cluster.shared_publisher import DriverPublisher
 from tiltyard_cluster.steps import GivenUp, Start
 from tiltyard_cluster.stripped_jobs import stripped
 from tiltyard_specs.record import RunRecord, Spend
@@ -23,7 +23,7 @@ class Settling:
     """
 
     def __init__(
-        self, publisher: SharedPublisher, scheduler: Scheduler, count: Callable[[RunRecord], None]
+        self, publisher: DriverPublisher, scheduler: Scheduler, count: Callable[[RunRecord], None]
     ) -> None:
         self._publisher = publisher
         self._scheduler = scheduler
@@ -39,7 +39,12 @@ class Settling:
             self._runs[run.planned.run_id] = stripped(run)
 
     def begin(self, start: Start) -> OpenRun:
-        """An attempt begins; returns its run."""
+        """An attempt begins; returns its run.
+
+        Raises:
+            ResultsFolderError: Its files may not fit.
+        """
+        self._publisher.require_room()
         self._began[start.number] = (start, datetime.now(UTC))
         return self._runs[start.key]
 

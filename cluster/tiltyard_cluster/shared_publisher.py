@@ -5,12 +5,16 @@ first; the conditional write of run.json decides whose run it is; the winner's f
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from tiltyard_cluster.disk import disk_trouble, require_room
 from tiltyard_cluster.layout import ATTEMPT, RECORD, attempt_key, run_key
 from tiltyard_cluster.plan import PlannedRun
 from tiltyard_cluster.publish import CLAIM, Publisher
 from tiltyard_cluster.staging import write_down
+from tiltyard_cluster.store import FolderStore
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.record import RunRecord, parse_record
 
@@ -110,3 +114,43 @@ class SharedPublisher(Publisher):
             if key != f"{place}/{RECORD}":
                 self.store.remove(key)
         self.store.move(own, place)
+
+
+class DriverPublisher(SharedPublisher):
+    """The publisher of a cluster's driver: a results folder that takes nothing more ends the trial.
+
+    A node that cannot write there is lost for the moment. Whether that is the node's trouble or the folder's
+    shows when the driver puts the attempt on record that was lost with it.
+    """
+
+    def require_room(self) -> None:
+        """See that a further attempt's files fit.
+
+        Raises:
+            ResultsFolderError: They may not, or the folder is gone.
+        """
+        if isinstance(self.store, FolderStore):
+            require_room(self.store.root)
+
+    def settled(self, run: PlannedRun) -> RunRecord | None:
+        """See `SharedPublisher`."""
+        with self._told():
+            return super().settled(run)
+
+    def lost(self, run: PlannedRun, record: RunRecord) -> bool:
+        """See `SharedPublisher`."""
+        with self._told():
+            return super().lost(run, record)
+
+    def give_up(self, run: PlannedRun, record: RunRecord) -> RunRecord:
+        """See `SharedPublisher`."""
+        with self._told():
+            return super().give_up(run, record)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        if not isinstance(self.store, FolderStore):
+            yield
+            return
+        with disk_trouble(self.store.root):
+            yield

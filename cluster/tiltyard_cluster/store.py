@@ -83,7 +83,7 @@ class FolderStore:
                 "choose another with --out"
             ) from error
         store = cls(root)
-        store._identity = _identity(root)
+        store.hold()
         return store
 
     @classmethod
@@ -98,6 +98,14 @@ class FolderStore:
         if not root.is_dir():
             raise DataError(f"{root} is no results folder: there is no such folder")
         return cls(root)
+
+    def __getstate__(self) -> dict[str, object]:
+        # Other machines know a shared folder by another identity.
+        return {"root": self.root, "_identity": None}
+
+    def hold(self) -> None:
+        """From now on nothing is written to another folder that takes this one's place, or makes it anew."""
+        self._identity = _identity(self.root)
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
         """See `Store`. A hard link fails where the name exists: test and write are one step."""
