@@ -33,6 +33,7 @@ from tiltyard_stats import (
     cost_per_success_ratio,
     estimand,
     mde,
+    paired_bootstrap_delta,
     stratified_mean_diff,
 )
 
@@ -190,12 +191,32 @@ def _difference(
 ) -> Interval | None:
     if any(None in values(side, quantity) for side in sides):
         return None
+    if options.methods.paired_deltas:
+        return _paired(sides, quantity, options)
     ours, theirs = (by_question(side, quantity) for side in sides)
     common = sorted(ours.keys() & theirs.keys())
     if not common:
         return None
     cells = [ours[question] for question in common], [theirs[question] for question in common]
     return stratified_mean_diff(*cells, confidence=options.confidence)
+
+
+def _paired(
+    sides: tuple[Sequence[Run], Sequence[Run]], quantity: Quantity, options: Options
+) -> Interval | None:
+    """Of the same repetition of the same question on both sides, as one of the sources has it."""
+    ours, theirs = (
+        {(run.question, run.source, run.rep): quantity(run) for run in counted(side)} for side in sides
+    )
+    pairs = [
+        (mine, base)
+        for key, mine in sorted(ours.items())
+        if mine is not None and (base := theirs.get(key)) is not None
+    ]
+    if not pairs:
+        return None
+    columns = [mine for mine, _ in pairs], [base for _, base in pairs]
+    return paired_bootstrap_delta(*columns, confidence=options.confidence)
 
 
 def _per_success(

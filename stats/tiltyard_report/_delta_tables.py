@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from math import isnan
 
 from tiltyard_report import _format as fmt
+from tiltyard_report._beside_tables import beside
 from tiltyard_report._table import escape, table
 from tiltyard_report.delta_model import Delta, Settle
 from tiltyard_report.model import ArmRow, Report
@@ -16,6 +17,7 @@ _Rows = Sequence[tuple[str, ArmRow, Delta]]
 def delta_sections(report: Report) -> Iterable[tuple[str, str]]:
     """A title and a body for each part that has something to say."""
     rows = [(agent.agent, row, row.delta) for agent in report.agents for row in agent.arms if row.delta]
+    yield "Beside the baseline", beside(report)
     yield "What differs, and what moved", _list(_moved(rows, report))
     yield "If crashed runs are counted otherwise", _policies(rows)
     yield "What would settle it", _list(_settle(rows, report))

@@ -17,6 +17,7 @@ _OVER_QUESTIONS = get_args(QuestionsMethod)
 _ONE_QUESTION = get_args(CostMethod)
 _RATES = get_args(FixedMethod)
 _POOLED_Z = "pooled-z"
+_PAIRED = "paired-bootstrap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Methods:
     """Whether means pool all runs and take a normal interval."""
     pooled_z: bool = False
     normal_plan: bool = False
+    paired_deltas: bool = False
+    """Whether differences a run are of paired repetitions, with a bootstrap's interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +94,12 @@ def _methods(name: str) -> Methods:
     if name == SOURCE:
         return Methods(
             name, "source-report", "source-report", rate="source", repeats="source", normal_means=True,
-            pooled_z=True, normal_plan=True,
+            pooled_z=True, normal_plan=True, paired_deltas=True,
         )  # fmt: skip
     if name == _POOLED_Z:
         return Methods(name, pooled_z=True)
+    if name == _PAIRED:
+        return Methods(name, paired_deltas=True)
     rate = next((each for each in _RATES if each == name), None)
     if rate is not None:
         return Methods(name, rate=rate)
@@ -104,5 +109,5 @@ def _methods(name: str) -> Methods:
         return Methods(
             name, cost=several or "log-t", one_cost=one or "log-t", one_question_only=several is None
         )
-    names = sorted({SOURCE, _POOLED_Z, *_RATES, *_OVER_QUESTIONS, *_ONE_QUESTION} - {"auto"})
+    names = sorted({SOURCE, _POOLED_Z, _PAIRED, *_RATES, *_OVER_QUESTIONS, *_ONE_QUESTION} - {"auto"})
     raise UsageError(f"method is {name!r}, it must be one of {', '.join(names)}.")

@@ -16,9 +16,23 @@ def quality_sections(report: Report) -> Iterable[tuple[str, str]]:
     agents = [agent for agent in report.agents if any(row.quality for row in agent.arms)]
     if any(row.delta for agent in agents for row in agent.arms):
         yield "Pass rates", _each(agents, lambda rows: _rates(rows, report), _RATES)
-    yield "Repeats and steadiness", _each(agents, lambda rows: _repeats(rows, report), _REPEATS)
+    steady = [_each(agents, lambda rows: _repeats(rows, report), _REPEATS), _flaky(agents)]
+    yield "Repeats and steadiness", "\n".join(filter(None, steady))
     costs = [_each(agents, _successes, _SUCCESSES), _with_losses(agents)]
     yield "What a success costs", "\n\n".join(filter(None, costs))
+
+
+def _flaky(agents: Sequence[AgentReport]) -> str:
+    """Which questions they are, for the first arms."""
+    lines = [
+        f"- flaky with {escape(agent.agent)}, {escape(row.arm)}: "
+        f"{escape(fmt.listed(row.quality.flaky_questions, _NAMED))}."
+        for agent in agents
+        for row in agent.arms
+        if row.quality and row.quality.flaky_questions
+    ]
+    more = [f"- {fmt.plural(len(lines) - _NAMED, 'more arm')} with flaky questions: see --format csv."]
+    return "\n".join(lines[:_NAMED] + more * (len(lines) > _NAMED))
 
 
 def _with_losses(agents: Sequence[AgentReport]) -> str:
@@ -44,6 +58,7 @@ def _paid(quality: Quality) -> str:
 _RATES = (
     "pass rate: each question weighs the same, so it may differ from correct runs over all runs.",
     "points: percentage points more or less than the baseline, on the questions that both ran.",
+    "sees: smallest difference, in points, that so many runs find with 80% power.",
     "p: two-sided, of equal rates in each question, after correction for all comparisons.",
 )
 _REPEATS = (
@@ -52,6 +67,8 @@ _REPEATS = (
     "score: recall of the answer key, else 1 for a pass; tool calls: mean of a run.",
     "always, never, flaky: questions that pass in all their runs, in none, in some.",
 )
+_NAMED = 8
+"""Flaky questions that are named of an arm, and arms that are."""
 _FRONTIER = "frontier: no other arm is at least as good in passes, score, time and cost, and better in one"
 _SUCCESSES = (
     "spend of all counted runs, failures included, over the passes; no range under 5 passes.",
@@ -76,6 +93,7 @@ def _rates(rows: Sequence[ArmRow], report: Report) -> str:
         "arm": [row.arm for row in rows],
         f"pass rate, % ({level}%)": fmt.intervals([_rate(row) for row in rows], _percent),
         f"points ({level}%)": [_points(row, report) for row in rows],
+        "sees": [fmt.amount(item.detectable, _percent) if item else fmt.NONE for item in passes],
         "p": [fmt.NONE if item is None else fmt.bare_pvalue(item.adjusted) for item in passes],
         "verdict": [
             "baseline" if row.baseline else decision(item.decision) if item else fmt.NONE

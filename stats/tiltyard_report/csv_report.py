@@ -11,6 +11,8 @@ from tiltyard_specs.visible import visible
 from tiltyard_stats import Interval, pass_at_k, pass_hat_k
 
 _FORMULA = ("=", "+", "-", "@")
+_DELTAS = ("score", "tokens", "usd", "seconds", "turns", "tool_calls")
+"""Differences from the baseline, a run."""
 _Value = str | float | int | bool | None
 
 
@@ -66,8 +68,16 @@ def _arm(agent: str, row: ArmRow, report: Report) -> dict[str, _Value]:
         "tokens_p": relative.adjusted if relative else None,
         "tokens_verdict": relative.decision.verdict if relative and relative.decision else None,
         **_interval("pass_rate_difference", passes.interval if passes else None),
+        "detectable_difference": passes.detectable if passes else None,
         "passes_p": passes.adjusted if passes else None,
         "passes_verdict": passes.decision.verdict if passes else None,
+        **{
+            name: value
+            for quantity in _DELTAS
+            for name, value in _interval(
+                f"{quantity}_delta", getattr(delta, quantity) if delta else None
+            ).items()
+        },
         "flips": delta.flips if delta else None,
         "changed_factors": (
             ";".join(f"{item.name}={item.baseline}->{item.candidate}" for item in delta.factors)

@@ -261,3 +261,45 @@ def test_the_frontier_compares_what_was_asked_alike(report: Report) -> None:
 def test_a_wrong_choice_is_told(make: ModuleType, choice: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         analyse(runs(make, "plain", PLAIN), **choice)
+
+
+def test_paired_differences_by_the_bootstrap(make: ModuleType) -> None:
+    """What a run costs, repetition against repetition, as one of the sources has it."""
+    base, ours = [20_000, 22_000, 25_000, 19_000, 21_000], [12_000, 13_000, 11_000, 12_500, 30_000]
+    records = [*make.series("q", "plain", "g", base), *make.series("q", "docs", "g", ours)]
+    rows = [
+        analyse(records, baseline="plain", method=method).agents[0].arms[1].delta
+        for method in ("paired-bootstrap", "default")
+    ]
+    expected = stats.paired_bootstrap_delta(ours, base)
+
+    assert all(rows)
+    paired, ordinary = (row.tokens for row in rows if row)
+    assert paired is not None
+    assert (paired.estimate, paired.low, paired.high) == (expected.estimate, expected.low, expected.high)
+    assert ordinary is not None
+    assert ordinary.method == "welch"
+
+
+def test_differences_and_what_can_be_seen_are_printed(make: ModuleType) -> None:
+    """Of a run and of a success, with intervals; what is not known at all takes no place."""
+    base, ours = [20_000, 22_000, 25_000, 19_000, 21_000], [12_000, 13_000, 11_000, 12_500, 13_500]
+    records = [*make.series("q", "plain", "g", base), *make.series("q", "docs", "g", ours, seconds=20.0)]
+    records[0] |= {"outcome": "failed"}
+    report = analyse(records, baseline="plain")
+    delta = report.agents[0].arms[1].delta
+    assert delta is not None
+    assert delta.tokens is not None
+    assert delta.passes is not None
+    text = render_markdown(report)
+
+    assert "## Beside the baseline\n\n| arm  |" in text
+    assert f"| docs | -{-delta.tokens.estimate / 1000:.2f} (-" in text
+    assert "What a success costs, times the baseline's:\n\n| arm  |" in text
+    assert f"| {100 * delta.passes.detectable:.1f} |" in text
+    assert "- flaky with g, plain: q." in text
+    silent = render_markdown(
+        analyse([record | {"usage": None, "metered": None} for record in records], baseline="plain")
+    )
+    assert "k tokens a run" not in silent
+    assert "seconds a run" in silent

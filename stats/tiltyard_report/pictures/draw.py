@@ -129,7 +129,7 @@ def _trade(trade: Trade, bars: str, look: Looks) -> Picture:
         "trade",
         "Cost against pass rate",
         findings.trade_title(trade),
-        f"Dark edge: on the frontier, no arm of the same agent passes as often for less. {bars}."
+        f"Large, with an edge: on the frontier, no arm of the same agent passes as often for less. {bars}."
         f"{_sure(trade)}{left}",
         trade_plot(trade, "trade", look),
         _grid(
