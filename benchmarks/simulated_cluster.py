@@ -297,7 +297,6 @@ class Cluster:
     def _up(self, machine: Machine, after: Worker | None = None) -> None:
         if after is not None:
             self.money.lost(after.meter)
-            self.money.found(after.meter)
         machine.starts += 1
         name = f"m{machine.number}" + (f"#{machine.starts}" if machine.starts > 1 else "")
         machine.worker = Worker(name, machine, self.money.open(name))

@@ -92,11 +92,6 @@ class Money:
             meter.alive = False
             self.leases.lost(meter.name)
 
-    def found(self, meter: Meter) -> None:
-        """A lost node's books have been read."""
-        if not meter.alive:
-            self.leases.found(meter.name, meter.spent)
-
     def report(self, meter: Meter) -> Steps:
         """What a node tells the ledger and hears from it."""
         while meter.alive:

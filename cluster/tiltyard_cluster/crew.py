@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from tiltyard_cluster.node_images import ImageSource
+from tiltyard_cluster.ray_demand import Demand
 from tiltyard_cluster.ray_session import Actor, ClusterNode, RaySession
 from tiltyard_cluster.ray_worker import MOST_SLOTS, Lacking, NodeWorker, Ready
 from tiltyard_cluster.workplace import WorkSetup
@@ -22,6 +23,8 @@ LOOK_EVERY = 2.0
 AGAIN = 30.0
 """Seconds until a node that could not be used is tried again."""
 _CLOSE_SECONDS = 60.0
+_LAST_WORD = 10.0
+"""Seconds for the last word with the head, which may be gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class Crew:
         post: Where news go: a queue that the driver reads.
         kind: The worker's class.
         images: Where nodes that lack images get them.
+        demand: What an autoscaler is asked for.
+        wanted: For how many runs at once.
     """
 
     session: RaySession
@@ -73,6 +78,8 @@ class Crew:
     post: "queue.SimpleQueue[Any]"
     kind: type = NodeWorker
     images: "Callable[[], Future[ImageSource]] | None" = None
+    demand: Demand | None = None
+    wanted: int = 0
     _workers: dict[str, _Worker] = field(default_factory=dict)
     _hiring: dict[str, _Worker] = field(default_factory=dict)
     _names: Counter[str] = field(default_factory=Counter)
@@ -97,12 +104,14 @@ class Crew:
             if node.id not in busy and self._not_before.get(node.id, 0.0) <= time.monotonic():
                 self._hire(node)
 
-    def hired(self, name: str) -> bool:
+    def hired(self, name: str, slots: int) -> bool:
         """A worker says that it is ready; False where it was let go before that."""
         worker = self._hiring.pop(name, None)
         if worker is None:
             return False
         self._workers[name] = worker
+        if self.demand is not None:
+            self.demand.learn(worker.node.cpus, slots)
         return True
 
     def dismiss(self, name: str, *, rest: float = 0.0) -> bool:
@@ -122,6 +131,15 @@ class Crew:
     def attempt(self, name: str, *args: object, **options: object) -> "Future[Any]":
         """Have a worker run an attempt."""
         return self._workers[name].actor.call("attempt", *args, **options)
+
+    def waited(self, name: str, slot: int) -> float:
+        """For how many seconds calls of the run in a slot were held back so far; 0 where nobody answers."""
+        worker = self._workers.get(name)
+        if worker is None:
+            return 0.0
+        done = worker.actor.call("waited", slot)
+        _wait(done, _LAST_WORD)
+        return float(done.result()) if done.done() and done.exception() is None else 0.0
 
     def stop(self) -> None:
         """Have all of them end what is under way."""
@@ -155,7 +173,7 @@ class Crew:
         for worker in self._hiring.values():
             worker.actor.kill()
         if self._watch is not None:
-            self._watch.join(LOOK_EVERY)
+            self._watch.join(_LAST_WORD)
 
     def _hire(self, node: ClusterNode) -> None:
         self._names[node.name] += 1
@@ -202,7 +220,12 @@ class Crew:
                 nodes = self.session.nodes()
                 self._heard = time.monotonic()
                 self.post.put(nodes)
+                if self.demand is not None:
+                    self.demand.want(self.wanted)
             self._over.wait(LOOK_EVERY)
+        with suppress(UnavailableError):
+            if self.demand is not None and self.silence < _LAST_WORD:
+                self.demand.withdraw()
 
 
 _SHORT = {

@@ -8,7 +8,7 @@ pico-dollars or of tokens, whichever the budget is in.
 from dataclasses import dataclass
 from enum import Enum
 
-SHARE = 4
+SHARE = 16
 """A grant is at most this part of what is left, divided among the nodes, unless one call needs more."""
 
 
@@ -122,14 +122,6 @@ class Leases:
         self._alive -= 1
         self._queue.pop(node, None)
         return lease.granted
-
-    def found(self, node: str, spent: int) -> None:
-        """A lost node's spend has become known after all; the rest of its lease is free again."""
-        lease = self._leases[node]
-        if lease.alive:
-            raise ValueError(f"node {node} is not lost")
-        spent = max(lease.spent, spent)
-        self._set(lease, spent, spent)
 
     def asked_back(self) -> list[str]:
         """The nodes that are to give back what they do not use, while others wait.

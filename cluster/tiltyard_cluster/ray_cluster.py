@@ -20,6 +20,7 @@ from tiltyard_cluster.image_registry import ImageRegistry, named_registry
 from tiltyard_cluster.ledger import Ledger
 from tiltyard_cluster.local_cluster import LocalCluster
 from tiltyard_cluster.options import RunOptions, cache_folder
+from tiltyard_cluster.ray_demand import Demand
 from tiltyard_cluster.ray_executor import RayExecutor
 from tiltyard_cluster.ray_session import RaySession
 from tiltyard_cluster.ray_worker import NodeWorker
@@ -137,6 +138,7 @@ def cluster_executor(
                     post,
                     work.worker,
                     images.wanted,
+                    Demand(session.request, work.trial.spec.limits.cpus),
                 ),
                 books=books,
                 publisher=DriverPublisher(work.store),

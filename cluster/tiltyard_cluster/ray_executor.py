@@ -27,7 +27,7 @@ from tiltyard_specs.errors import DataError, UnavailableError
 from tiltyard_specs.record import RunRecord, parse_record
 
 SLACK = 900.0
-"""Seconds that an attempt may take beyond its agent's and its verify command's timeouts, and held calls."""
+"""Seconds that an attempt may take beyond its agent's and its verify command's timeouts."""
 _LONGEST_WAIT = 0.5
 _BREATH = 5.0
 """Seconds until a worker is hired again on a node that lost one: the node itself may be gone."""
@@ -81,6 +81,8 @@ class RayExecutor:
         self._ever_up = False
         self._refusals: dict[str, str] = {}
         self._alone_since = time.monotonic()
+        self._waited: dict[int, float] = {}
+        """Seconds by which attempts were put off, because their calls were held back for so long."""
         self._head_lost: str | None = None
         self._stop_soon = self._stop_now = self._stopping = False
 
@@ -102,8 +104,7 @@ class RayExecutor:
         """See `Executor`."""
         self._settling.add(block)
         self._scheduler.submit([
-            Task(run.planned.run_id, run.attempt, 2 * run.job.timeout + MOST_WAITED + self._slack)
-            for run in block
+            Task(run.planned.run_id, run.attempt, 2 * run.job.timeout + self._slack) for run in block
         ])  # fmt: skip
 
     def results(self) -> Iterator[Finished]:
@@ -129,7 +130,18 @@ class RayExecutor:
             if self._crew.silence > HEAD_SILENCE:
                 raise self._without_head()
             for start in self._scheduler.overdue(time.monotonic()):
-                yield from self._gone(start.node, "an attempt did not end in its time", rest=AGAIN)
+                if not self._put_off(start):
+                    yield from self._gone(start.node, "an attempt did not end in its time", rest=AGAIN)
+
+    def _put_off(self, start: Start) -> bool:
+        """Whether an attempt has some time yet: while its calls were held back, it was not its time."""
+        before = self._waited.get(start.number, 0.0)
+        waited = min(self._crew.waited(start.node, start.slot), MOST_WAITED)
+        if waited <= before:
+            return False
+        self._waited[start.number] = waited
+        self._scheduler.put_off(start.number, time.monotonic() + waited - before)
+        return True
 
     def _without_head(self) -> UnavailableError:
         self._head_lost = self._crew.head_lost()
@@ -184,6 +196,7 @@ class RayExecutor:
             case _Ended(start, done):
                 yield from self._ended(start, done)
             case tuple():
+                self._crew.wanted = self._scheduler.open_blocks
                 self._crew.see(news)
                 self._require_somebody()
             case Hired(name, ready):
@@ -194,7 +207,7 @@ class RayExecutor:
                 self._refused(name, why)
 
     def _hired(self, name: str, ready: Ready) -> Iterator[Finished]:
-        if not self._crew.hired(name):
+        if not self._crew.hired(name, ready.slots):
             return
         self._refusals.clear()
         for text in ready.recovered:

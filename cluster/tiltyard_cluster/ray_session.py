@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tiltyard_cluster.local_cluster import require_ray
+from tiltyard_cluster.ray_demand import Bundles
 from tiltyard_specs.errors import UnavailableError
 
 _LOOPBACK = "127."
@@ -39,6 +40,8 @@ class ClusterNode:
     """Ray's; a node that comes back has a new one."""
     name: str
     """For people and records."""
+    cpus: float = 0.0
+    """Processors that Ray knows of; an autoscaler's nodes have some."""
 
 
 @dataclass(slots=True)
@@ -117,7 +120,23 @@ class RaySession:
         except Exception as error:  # Ray has no common error for a head that is gone
             raise UnavailableError(f"the head of the cluster does not answer: {error}") from error
         names = list(_names(found))
-        return tuple(ClusterNode(node["NodeID"], name) for node, name in zip(found, names, strict=True))
+        return tuple(
+            ClusterNode(node["NodeID"], name, float(node["Resources"].get("CPU", 0.0)))
+            for node, name in zip(found, names, strict=True)
+        )
+
+    def request(self, bundles: Bundles) -> None:
+        """Have an autoscaler, where there is one, bring nodes on which all of these fit.
+
+        Raises:
+            UnavailableError: The head does not take it.
+        """
+        from ray.autoscaler.sdk import request_resources  # noqa: PLC0415
+
+        try:
+            request_resources(bundles=[dict(bundle) for bundle in bundles])
+        except Exception as error:  # Ray has no common error for a head that is gone
+            raise UnavailableError(f"the head of the cluster takes no request: {error}") from error
 
     @property
     def own_node(self) -> str:

@@ -6,7 +6,7 @@ Only records travel back to the driver. Imports nothing of Ray: it is made an ac
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Literal
@@ -135,6 +135,12 @@ class NodeWorker:
             if not self._publisher.claim(planned, attempt, self._setup.node):
                 return AttemptEnd("taken")
             return self._run(slot, run, attempt, last=last)
+
+    def waited(self, slot: int) -> float:
+        """For how many seconds calls of the run in a slot were held back so far."""
+        with suppress(UsageError):
+            return self._workplace.gateway.waited(str(slot))
+        return 0.0
 
     def stop(self) -> None:
         """End the attempts that are under way."""

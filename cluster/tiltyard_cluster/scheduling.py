@@ -132,13 +132,17 @@ class Scheduler:
         self._late.add(key)
 
     def overdue(self, now: float) -> list[Start]:
-        """Attempts that have passed their deadline; the caller says `lost` for each."""
+        """Attempts past their deadline, told once; the caller says `lost` or `put_off` for each."""
         found = []
         while self._deadlines and self._deadlines[0][0] <= now:
             _, number = heapq.heappop(self._deadlines)
             if number in self._running:
                 found.append(self._running[number].start)
         return found
+
+    def put_off(self, number: int, until: float) -> None:
+        """An attempt may take longer than was thought."""
+        heapq.heappush(self._deadlines, (until, number))
 
     def stop(self) -> None:
         """Begin nothing further; what is under way goes on."""
@@ -156,8 +160,9 @@ class Scheduler:
 
     @property
     def open_blocks(self) -> int:
-        """Blocks that wait for a slot."""
-        return len(self._waiting) + len(self._delayed)
+        """Blocks with runs that are open: each could have a slot now."""
+        waiting = 0 if self._stopped else len(self._waiting) + len(self._delayed)
+        return waiting + len(self._running)
 
     def wakes_at(self, now: float) -> float | None:
         """When time alone may change what `next` or `overdue` say; None for never."""

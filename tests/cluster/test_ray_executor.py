@@ -102,6 +102,13 @@ def node_of(trial: Any, agent: Any) -> str | None:
     return names.get(agent.name)
 
 
+def asked_of_ray() -> Any:
+    """The request that an autoscaler of the cluster would find."""
+    from ray.experimental.internal_kv import _internal_kv_get  # noqa: PLC0415
+
+    return json.loads(_internal_kv_get("autoscaler_resource_request") or b"[]")
+
+
 def assert_complete(trial: Any, done: list[Any]) -> None:
     """Every run is settled once, all attempts are told of, and nothing is left."""
     finals = [each for each in done if each.final]
@@ -120,13 +127,21 @@ def assert_complete(trial: Any, done: list[Any]) -> None:
 def test_blocks_stay_together_on_one_of_several_nodes(tmp_path, engine, start, cluster) -> None:
     """Both arms of a block run back to back in one slot; records name different nodes."""
     trial = contract.Prepared(tmp_path, engine, agents=SLOW, defaults=EIGHT)
-    with start(trial, contract.never) as executor:
+    asked: list[Any] = []
+    with (
+        start(trial, contract.never) as executor,
+        meanwhile(lambda: asked.extend(until(asked_of_ray, "asked"))),
+    ):
         done = contract.finish(executor, trial.blocks())
     blocks: dict[str, list[Any]] = {}
     for each in sorted(done, key=lambda each: each.record.started_at):
         blocks.setdefault(each.planned.block, []).append(each)
 
     assert_complete(trial, done)
+    # An autoscaler would have brought nodes for the open blocks, and may take them away now.
+    assert 1 <= len(asked) <= len(blocks)
+    assert all(bundle == {"CPU": 0.5} for bundle in asked)
+    until(lambda: asked_of_ray() == [], "the request withdrawn")
     assert {each.record.node for each in done} == {cluster.node(0).host, cluster.node(1).host}
     for first, second in blocks.values():
         assert first.record.node == second.record.node

@@ -42,7 +42,9 @@ def test_blocks_spread_over_the_emptiest_nodes() -> None:
         scheduler.submit(block(f"run{number}"))
 
     assert sorted(start.node for start in started(scheduler, 0)) == ["a", "a", "b", "b"]
-    assert scheduler.open_blocks == 1
+    assert scheduler.open_blocks == 5
+    scheduler.stop()
+    assert scheduler.open_blocks == 4
 
 
 def test_a_failed_attempt_goes_to_another_node_after_a_pause_with_the_rest_of_its_block() -> None:
@@ -118,6 +120,20 @@ def test_a_passed_deadline_is_told_once() -> None:
     scheduler.lost(start.number, SECONDS)
     assert scheduler.overdue(SECONDS) == []
     assert [each.attempt for each in started(scheduler, SECONDS)] == [2]
+
+
+def test_a_deadline_may_be_put_off() -> None:
+    """As for a run whose calls were held back."""
+    scheduler = Scheduler(retries=0)
+    scheduler.node_up("a", 1)
+    scheduler.submit(block("run"))
+    (start,) = started(scheduler, 0)
+    assert scheduler.overdue(SECONDS) == [start]
+    scheduler.put_off(start.number, SECONDS + 5)
+
+    assert scheduler.wakes_at(SECONDS) == SECONDS + 5
+    assert scheduler.overdue(SECONDS + 4) == []
+    assert scheduler.overdue(SECONDS + 5) == [start]
 
 
 def test_a_run_that_was_settled_late_does_not_begin_again() -> None:
