@@ -16,6 +16,9 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 EXAMPLE = Path(__file__).parent.parent.parent / "specs" / "examples" / "github"
 
+SHELLS = {"bash": ["bash", "--noprofile", "--norc", "-eo", "pipefail"]}
+"""How GitHub starts a shell that a workflow names; one that is not named is started without pipefail."""
+
 
 class Actions:
     """Runs jobs as GitHub does: a fresh folder each, and artifacts that are handed on."""
@@ -71,7 +74,7 @@ class Actions:
         variables = {name: str(value) for name, value in self.workflow["env"].items()}
         environ = os.environ | variables | {"GITHUB_STEP_SUMMARY": str(self.summary)}
         environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
-        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+        command = [*SHELLS[self.workflow["defaults"]["run"]["shell"]], "-c", script]
         done = subprocess.run(command, cwd=here, env=environ, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
