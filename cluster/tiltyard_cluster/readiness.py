@@ -50,8 +50,13 @@ def require_budget(trial: Trial, options: RunOptions) -> None:
     """See that something bounds what a trial may cost.
 
     Raises:
-        UsageError: Agents call paid models, and neither a budget nor `no_budget` was given.
+        UsageError: Agents call paid models, and neither a budget nor `no_budget` was given; or both were.
     """
+    if options.no_budget and trial.spec.budget is not None:
+        raise UsageError(
+            f"--no-budget contradicts the budget in {trial.path.name}, which would be kept: "
+            "leave one of them out"
+        )
     if options.script is not None or options.no_budget or trial.spec.budget is not None:
         return
     metered = sorted({agent.name for agent in trial.agents if _pays(trial, agent)})

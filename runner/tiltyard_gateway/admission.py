@@ -61,14 +61,14 @@ def given_keys(request: web.BaseRequest) -> list[str]:
 def _destination(provider: str, run: Run) -> Destination:
     upstream = run.upstreams.get(provider)
     if upstream is None:
-        raise RefusedError(503, f"no upstream is configured for the provider {provider}")
+        raise RefusedError(503, f"no upstream is configured for the provider {provider}", "key")
     if run.ticket.auth == "passthrough":
         return Destination(upstream, None)
     key = upstream.key.get_secret_value() if upstream.key else ""
     if not key:
         name = upstream.key_name or "its key"
         raise RefusedError(
-            503, f"the key for the provider {provider} is missing: set {name} where tiltyard runs"
+            503, f"the key for the provider {provider} is missing: set {name} where tiltyard runs", "key"
         )
     return Destination(upstream, key)
 

@@ -39,6 +39,8 @@ class MeterFacts:
     """Which limit made the meter refuse further calls."""
     refusal: str | None = None
     """Why, in the meter's words, where money made it."""
+    keyless: str | None = None
+    """The meter's words where it had no key for the first call that it refused for that."""
 
     @classmethod
     def of(cls, meter: RunMeter) -> Self:
@@ -53,14 +55,17 @@ class MeterFacts:
             last_cut=last is not None and last.outcome == "cut",
             stopped_by=meter.stopped_by,
             refusal=next(filter(None, map(_refusal, meter.calls)), None),
+            keyless=next((call.message for call in meter.calls if call.reason == "key"), None),
         )
 
     @property
     def never_served(self) -> str | None:
         """How the provider failed where it served no call at all, and no agent can bring that about."""
         status = self.last_status
-        if self.succeeded or status is None:
+        if self.succeeded:
             return None
+        if status is None:
+            return self.keyless
         if status in _NO_SERVICE or status >= _SERVER_ERROR:
             return f"the provider answered {status} to every call"
         return None

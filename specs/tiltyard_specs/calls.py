@@ -47,7 +47,7 @@ class Call(Model):
     imputed: bool = False
     """The agent's own login paid: the cost is what its tokens cost at list price."""
     reason: str | None = None
-    """For machines, why the request was refused: limit, budget, unpriced, or host."""
+    """For machines, why the request was refused: limit, budget, unpriced, host, or key."""
     held_seconds: float = 0.0
     """How long the gateway held it back: the provider was overloaded, or a budget had no room yet."""
     charged: Literal["usage", "reserve"] | None = None

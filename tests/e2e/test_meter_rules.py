@@ -153,3 +153,12 @@ def test_a_paid_trial_without_a_budget_needs_a_word(ready: Any) -> None:
         "tiltyard: no budget bounds what claude may spend in the whole trial: add a budget to "
         "unbounded.yaml, such as budget: {usd: 30}, or say --no-budget"
     )
+
+    ready.write(SPEC | {"agents": agents, "budget": {"tokens": 1000}}, "bounded.yaml")
+    contradicted = ready("run", "bounded.yaml", "--no-budget", ANTHROPIC_API_KEY="k")
+
+    assert contradicted.code == 64
+    assert contradicted.err.splitlines()[-1] == (
+        "tiltyard: --no-budget contradicts the budget in bounded.yaml, which would be kept: "
+        "leave one of them out"
+    )

@@ -180,6 +180,20 @@ def test_no_run_is_served_from_what_another_left_in_a_cache(world: Any, models: 
     assert (receipt["spec"]["gateway"]["nonce"], receipt["spec"]["gateway"]["prompt_cache"]) == (True, "off")
 
 
+def test_a_command_whose_provider_has_no_key_is_not_counted(world: Any) -> None:
+    """Which key a model of its own name needs is known when it is called; its answer says nothing then."""
+    spec = SPEC | {"arms": [{"name": "plain"}], "retries": 0}
+    command = f"{loop('house-model')}; echo It is 4"
+    agent = {"name": "loop", "kind": "text", "model": "house-model", "command": command}
+    world.write(spec | {"agents": [agent]}, "keyless.yaml")
+    done = world("run", "keyless.yaml", ANTHROPIC_API_KEY="")
+
+    assert done.code == 3
+    assert "the key for the provider anthropic is missing: set ANTHROPIC_API_KEY" in done.out
+    record = json.loads(next((world.folder / "keyless-results").rglob("run.json")).read_text())
+    assert (record["outcome"], record["metered"]["cost_usd"]) == ("infra", 0)
+
+
 def test_a_run_without_a_metered_call_is_flagged_and_never_compared(world: Any) -> None:
     arms = [
         {"name": "calls"},
@@ -193,7 +207,7 @@ def test_a_run_without_a_metered_call_is_flagged_and_never_compared(world: Any) 
     assert done.code == 3, "an unhealthy trial"
     assert "2 of 4 runs lost (2 unmetered)" in done.out
     records = [json.loads(path.read_text()) for path in (world.folder / "silent-results").rglob("run.json")]
-    outcomes = {(record["arm"], record["outcome"], record["metered"] is None) for record in records}
-    assert outcomes == {("calls", "passed", False), ("silent", "unmetered", True)}
+    outcomes = {(record["arm"], record["outcome"], record["metered"]["cost_usd"]) for record in records}
+    assert outcomes == {("calls", "passed", None), ("silent", "unmetered", 0)}
     assert "2 runs made no metered call though the agent must be metered; excluded." in report
     assert re.search(r"\| silent +\| +0 \|.*no verdict: no tokens to compare", report)

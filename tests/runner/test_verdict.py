@@ -65,6 +65,11 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
         Outcome.INFRA,
         "the provider answered 401 to every call",
     ),
+    (
+        {"meter": MeterFacts(keyless="the key for the provider openai is missing: set KEY")},
+        Outcome.INFRA,
+        "the key for the provider openai is missing: set KEY",
+    ),
     # What ended the agent.
     (_end(disk_bytes=99), Outcome.LIMIT, "disk limit: the run had written 99 bytes"),
     (
@@ -121,7 +126,7 @@ RULES: list[tuple[dict[str, Any], Outcome, str | None]] = [
     ),
     ({}, Outcome.PASSED, None),
 ]
-DECIDING = RULES[:15]
+DECIDING = RULES[:16]
 """One case for each rule that ends the search, in the order in which they must be asked."""
 
 
