@@ -234,6 +234,8 @@ def test_a_worker_that_is_killed_loses_its_attempts_only(tmp_path, engine, start
         engine,
         script=ANSWERS,
         agents=[{"name": "asks", "kind": "text", "command": f"{ASKS}; {held_agents.WAIT}"}],
+        # Runs of its own: their journals are told apart from those of other tests beside this one.
+        questions=[{"id": "sum", "prompt": f"2+2? {tmp_path} {os.getpid()}", "expect": ["4"]}],
         defaults={"reps": 2, "timeout": 600, "parallel": 2},
         prices=PRICES,
         budget={"usd": 40},

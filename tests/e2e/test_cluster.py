@@ -203,7 +203,10 @@ def test_a_trial_ends_complete_whatever_is_killed_hangs_or_is_away(
 ) -> None:
     """A node killed, the store away, the driver killed, a node that hangs: nothing twice, nothing lost."""
     agents = [{"name": "asks", "kind": "text", "command": f"{call_model}; {held_agents.WAIT}"}]
-    world.write({**SPEC, "agents": agents, "defaults": {**SPEC["defaults"], "reps": 5}}, "faults.yaml")
+    defaults = {**SPEC["defaults"], "reps": 5}
+    # Runs of its own: attempts are told apart by them, also from those of other tests beside this one.
+    questions = [{**each, "prompt": f"{each['prompt']} {world.name}"} for each in SPEC["questions"]]
+    world.write({**SPEC, "agents": agents, "defaults": defaults, "questions": questions}, "faults.yaml")
     prefix = f"faults-{os.getpid()}"
     out = f"s3://{grid.s3.bucket}/{prefix}"
 
