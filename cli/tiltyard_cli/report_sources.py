@@ -82,6 +82,21 @@ def receipt_of(found: Sequence[Source]) -> dict[str, Any] | None:
     }
 
 
+def of_trial(result: "ReadResult") -> "ReadResult":
+    """Without records that say of themselves that they are of another trial: somebody copied them there."""
+    if result.receipt is None:
+        return result
+    name = result.receipt.trial
+    foreign = [record.trial for record in result.records if record.trial != name]
+    if not foreign:
+        return result
+    names = " and ".join(sorted(map(repr, set(foreign))))
+    count = f"{len(foreign)} record{'s' * (len(foreign) > 1)}"
+    problem = f"left out {count} of {names}: trial.json is that of {name!r}"
+    kept = tuple(record for record in result.records if record.trial == name)
+    return replace(result, records=kept, problems=(*result.problems, problem))
+
+
 def _of_one_trial(found: Sequence[Source]) -> tuple[list[Source], list[str]]:
     """The results of the first one's trial; those of another are named."""
     name = _trial(found[0])
@@ -111,7 +126,7 @@ def _source(name: str, endpoint: str | None, stack: ExitStack, *, by_record: boo
         table = _table(name, store, stack)
         if table is not None:
             return table
-    result = read_result(store, name)
+    result = of_trial(read_result(store, name))
     return Source(
         name=name,
         records=[record.to_data() for record in result.records],

@@ -46,10 +46,11 @@ def site_of(
 
 def load_site(name: str, store: "Store", endpoint: str | None, version: str | None) -> "Site":
     """Read a result, analyse it, and make its site."""
+    from tiltyard_cli.report_sources import of_trial  # noqa: PLC0415
     from tiltyard_cluster.reading import read_result  # noqa: PLC0415
     from tiltyard_report import analyse  # noqa: PLC0415
 
-    result = read_result(store, name)
+    result = of_trial(read_result(store, name))
     report = analyse(
         Records(result.records),
         receipt=result.receipt.to_data() if result.receipt else None,

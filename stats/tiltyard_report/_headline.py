@@ -39,7 +39,9 @@ def headline(topic: Topic) -> str:
         return _audit.headline(topic.audit) if topic.audit else EMPTY
     if not any(row.runs for agent in topic.agents for row in agent.arms):
         return _health.all_lost(topic.runs, partial=topic.partial)
-    compared = comparisons(topic.agents)
+    every = comparisons(topic.agents)
+    # An arm of which no run counts is told of by its own alert.
+    compared = [item for item in every if item.row.runs] or every
     if compared and all(item.verdict == NO_VERDICT for item in compared):
         said = _passes.headline(topic.agents, topic.baseline or "", compared[0])
         if said is not None:
@@ -213,4 +215,4 @@ def _baseline_score(agent: AgentReport) -> str:
 
 
 def _score(row: ArmRow) -> str:
-    return f"{row.correct.successes}/{row.correct.n}"
+    return f"{row.correct.successes}/{row.correct.n}" if row.correct.n else "no run that counts"

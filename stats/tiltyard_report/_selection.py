@@ -73,7 +73,7 @@ def selection(
         questions=_asked(runs, facts),
         audited=_asked(audits, facts),
         cells=_cells(runs, agents, arms),
-        clusters=_clusters(runs, facts),
+        clusters=_clusters(runs, facts, options.design),
     )
 
 
@@ -98,12 +98,22 @@ def _asked(runs: Sequence[Run], facts: Facts) -> tuple[str, ...]:
     return _ordered(set(known), facts.questions, known)
 
 
-def _clusters(runs: Sequence[Run], facts: Facts) -> dict[str, str]:
-    """Capability, else repo, else first tag."""
-    return {
-        run.question: run.capability or facts.repos.get(run.question_id) or next(iter(run.tags), "")
-        for run in runs
-    }
+def _clusters(runs: Sequence[Run], facts: Facts, design: str) -> dict[str, str]:
+    """Capability, else repo, else first tag.
+
+    Raises:
+        DataError: Groups are asked for and overlap.
+    """
+    found: dict[str, str] = {}
+    for run in runs:
+        group = run.capability or facts.repos.get(run.question_id) or next(iter(run.tags), "")
+        if found.setdefault(run.question, group) != group and design == "clustered":
+            raise DataError(
+                f"Question {run.question!r} is in two groups, {found[run.question]!r} and {group!r}: the "
+                "clustered design takes each group as one observation, so groups may not overlap. Give each "
+                "question one first tag, or use another --design."
+            )
+    return found
 
 
 def select(
@@ -143,7 +153,7 @@ def _known(kind: str, wanted: Sequence[str], present: set[str]) -> None:
 
 
 def choose_baseline(wanted: str | None, runs: Sequence[Run], facts: Facts) -> str | None:
-    """The arm to compare with: the one asked for, else the receipt's, else the first."""
+    """The arm to compare with: the one asked for, the receipt's, or the first with a run that counts."""
     present = {run.arm for run in runs}
     if wanted is not None:
         if runs:
@@ -151,7 +161,8 @@ def choose_baseline(wanted: str | None, runs: Sequence[Run], facts: Facts) -> st
         return wanted
     if facts.baseline is not None:
         return facts.baseline
-    return next(iter(_ordered(present, facts.arms)), None)
+    valid = {run.arm for run in runs if run.counted}
+    return next(iter(_ordered(valid or present, facts.arms)), None)
 
 
 def _ordered(names: set[str], first: Sequence[str], keys: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -45,6 +45,50 @@ def test_a_damaged_record_is_named_after_the_report(tiltyard: Command, results: 
     assert done.err.startswith("tiltyard: runs/b/plain/g/1/run.json: is cut off or damaged")
 
 
+def _newer(text: str) -> str:
+    return text.replace('"schema_version": 1', '"schema_version": 99')
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "told"),
+    [
+        ("runs/b/plain/g/1/run.json", _newer, "b/plain/g/1/run.json was written by a newer Tiltyard"),
+        ("runs/b/plain/g/1/run.json", lambda _: "[]", "runs/b/plain/g/1/run.json"),
+        (
+            "runs/b/plain/g/1/run.json",
+            lambda text: text.replace('"trial": "t"', '"trial": "u"'),
+            "left out 1 record of 'u': trial.json is that of 't'",
+        ),
+        ("trial.json", _newer, "trial.json was written by a newer Tiltyard (schema version 99,"),
+        ("trial.json", lambda text: text[:40], "trial.json: is cut off or damaged"),
+    ],
+    ids=["newer record", "no record", "record of another trial", "newer receipt", "damaged receipt"],
+)
+def test_bad_input_is_one_sentence_and_the_rest_is_printed(
+    tiltyard: Command, results: Path, file: str, change: Callable[[str], str], told: str
+) -> None:
+    """65, and the run that can be read stands in the report."""
+    path = results / file
+    path.write_text(change(path.read_text()))
+    done = tiltyard("report", "results")
+
+    assert done.code == 65
+    assert told in done.err
+    assert done.err.count("\n") == 1
+    assert "passed in 1/1 runs" in done.out or "passed in 2/2 runs" in done.out
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("none", "holds no trial"), ("nowhere", "there is no such folder")]
+)
+def test_what_is_no_result_is_one_sentence(tiltyard: Command, tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "none").mkdir()
+    done = tiltyard("report", name)
+
+    assert (done.code, done.out, done.err.count("\n")) == (65, "", 1)
+    assert told in done.err
+
+
 def test_records_of_an_older_spec_are_left_out_with_a_note(tiltyard: Command, results: Path) -> None:
     """Nothing is wrong with them: exit 0."""
     _list(results, "a")

@@ -111,6 +111,20 @@ def test_other_designs(make: ModuleType, design: str) -> None:
     assert "in the population that the" in passes.claim
 
 
+def test_overlapping_groups_are_refused_with_the_reason(make: ModuleType) -> None:
+    """A question in two groups would count twice; other designs do not ask."""
+    records = [
+        make.record(f"q{number}", arm, "g", rep, tags=["a" if number else "b" if rep > 1 else "c"])
+        for number in range(3)
+        for arm in ("plain", "docs")
+        for rep in (1, 2)
+    ]
+    with pytest.raises(DataError, match=r"'q0' is in two groups, 'c' and 'b'.*groups may not overlap"):
+        analyse(records, baseline="plain", design="clustered")
+
+    assert analyse(records, baseline="plain", design="sampled").runs == 12
+
+
 def test_one_group_is_no_clustered_design(make: ModuleType) -> None:
     with pytest.raises(DataError, match="needs questions of two groups at least"):
         analyse(runs(make, "plain", PLAIN), design="clustered")

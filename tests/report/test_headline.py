@@ -151,3 +151,16 @@ def test_used_tool_is_explained_where_it_is_shown(make: ModuleType) -> None:
 
     assert render_markdown(analyse(records)).count(explained) == 1
     assert explained not in render_markdown(analyse(records[:4]))
+
+
+def test_an_arm_without_a_run_that_counts_is_not_compared(make: ModuleType) -> None:
+    """Its failed setup is told by an alert; the sentence speaks of the others, and it is no baseline."""
+    lost = make.series("q", "broken", "g", [None] * 4, outcome="setup_failed", reason="exit 3")
+    records = [*lost, *make.series("q", "plain", "g", [20_000, 22_000, 25_000, 19_000])]
+    records += make.series("q", "works", "g", [20_500, 21_000, 24_000, 20_000])
+    report = analyse(records)
+
+    assert report.baseline == "plain"
+    assert "broken" not in report.headline
+    assert report.headline.startswith("works needs ")
+    assert "(broken 4)" in report.alerts[0]
