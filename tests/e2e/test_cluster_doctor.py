@@ -1,6 +1,7 @@
 """`tiltyard cluster doctor` says of each node what it lacks: here each but the first lacks something."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -83,15 +84,15 @@ def test_a_sound_node_lacks_nothing(ward: Ward) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        r"missing ray 2.59.0, tiltyard 0.0.9; this machine has tiltyard 0.1.0, ray ",
-        r"missing clock: 400.",
+        r"missing ray 2\.59\.0, tiltyard 0\.0\.9; this machine has tiltyard .*, ray ",
+        r"missing clock: (39|4[0-2])\d\.\d s ahead",
         r"missing engine: No Docker engine answers at unix://",
         r"missing cache: /dev/null/tiltyard cannot be written",
         r"missing results: the store at s3://",
     ],
 )
 def test_what_an_old_node_lacks(ward: Ward, words: str) -> None:
-    assert words in said(ward, 1)
+    assert re.search(words, said(ward, 1))
 
 
 def test_what_a_full_node_lacks(ward: Ward) -> None:
