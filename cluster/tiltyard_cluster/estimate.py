@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from tiltyard_cluster.estimate_basis import LEVELS, Basis, BasisReader, Earlier, Like
+from tiltyard_cluster.estimate_basis import LEVELS, Basis, BasisReader, Earlier, Like, left_out
 from tiltyard_cluster.estimate_bounds import Bound, bound_of, standing
 from tiltyard_cluster.estimate_model import SCHEMA_VERSION, Estimate, Part, Range, Situation, Support
 from tiltyard_cluster.plan import PlannedRun, calls_model
@@ -169,7 +169,8 @@ class _Maker:
     def notes(self) -> Iterable[str]:
         yield from self._basis.notes
         if self._basis.left_out:
-            yield f"{self._basis.left_out} earlier runs are left out: their usage is not fully known"
+            whose = "its" if self._basis.left_out == 1 else "their"
+            yield f"{left_out(self._basis.left_out)}: {whose} usage is not fully known"
         if other := sum(run.other_prices for run in self.used.values()):
             yield f"the cost of {other} earlier runs is at the prices of their time: they have no row today"
 
@@ -201,7 +202,8 @@ def _expect(levels: Iterable[Sequence[float]]) -> Range | None:
     for values in known:
         middle = sum(values) / len(values)
         if len(values) > 1 and middle:
-            return Range(mean, mean * min(values) / middle, mean * max(values) / middle)
+            low, high = (mean * end / middle for end in (min(values), max(values)))
+            return Range(mean, min(low, mean), max(high, mean))  # no rounding puts it outside
         if len(values) > 1:
             return Range(mean, min(values), max(values))
     return Range(mean, None, None)

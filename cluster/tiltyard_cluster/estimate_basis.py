@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tiltyard_cluster.reading import ReadResult
+from tiltyard_cluster.words import counted
 from tiltyard_gateway.prices import cost_usd, find_price
 from tiltyard_specs import AgentVariant, PriceRow, RunRecord, Usage
 from tiltyard_specs.prices import PRICES, price_version
@@ -105,6 +106,11 @@ def _filed(record: RunRecord) -> Iterable[tuple[int, _Key]]:
         yield 3, (record.kind, model, record.effort)
 
 
+def left_out(runs: int) -> str:
+    """That some earlier runs do not count."""
+    return f"{counted(runs, 'earlier run')} {'is' if runs == 1 else 'are'} left out"
+
+
 def undated(model: str) -> str:
     """A model's name without the date that a provider adds."""
     return _DATED.sub("", model)
@@ -123,6 +129,7 @@ class BasisReader:
         self._scripted = scripted
         self._runs: dict[tuple[str, int], Earlier] = {}
         self._left_out = 0
+        self._unserved = 0
         self._notes: list[str] = []
         self._table = price_version(prices).get(PRICES)
 
@@ -141,7 +148,11 @@ class BasisReader:
 
     def basis(self) -> Basis:
         """All that was added."""
-        return Basis(self._runs.values(), self._left_out, self._notes)
+        notes = list(self._notes)
+        if self._unserved:
+            whom = "it" if self._unserved == 1 else "them"
+            notes.append(f"{left_out(self._unserved)}: no model answered {whom}")
+        return Basis(self._runs.values(), self._left_out, notes)
 
     def _add(self, record: RunRecord, source: str) -> None:
         key = (record.run_id, record.attempt)
@@ -150,6 +161,10 @@ class BasisReader:
         usage = _whole_usage(record)
         if usage is None or usage.total is None:
             self._left_out += 1
+            return
+        if record.metered is not None and not usage.total:
+            # Its agent broke down before its first call: the next one will not.
+            self._unserved += 1
             return
         usd, other = self._usd(record, usage)
         self._runs[key] = Earlier(record, source, usage.total, usd, other)

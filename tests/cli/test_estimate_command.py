@@ -21,6 +21,7 @@ questions:
   - {id: sum, prompt: "2+2?", expect: ["4"]}
   - {id: more, prompt: "2+3?", expect: ["5"]}
 """
+NOTHING = {"input": 0, "output": 0}
 TABLE = "the version of another table"
 
 
@@ -207,13 +208,17 @@ def test_one_price_for_all_tokens_where_none_is_known(tiltyard: Command, trial: 
         ({"model": "gpt-b"}, None),
         ({"outcome": "infra"}, None),
         ({"agent": "other", "kind": "claude"}, None),
-        ({"usage": None}, "1 earlier runs are left out: their usage is not fully known"),
+        ({"usage": None}, "1 earlier run is left out: its usage is not fully known"),
+        (
+            {"usage": NOTHING, "metered": {"usage": NOTHING, "cost_usd": 0.0, "calls": 0}},
+            "1 earlier run is left out: no model answered it",
+        ),
     ],
 )
 def test_runs_that_tell_nothing_are_left_out(
     tiltyard: Command, trial: Any, earlier: Any, change: dict[str, Any], why: str | None
 ) -> None:
-    """Another model, a run that broke off, another agent, usage that is known in part."""
+    """Another model, a run that broke off, another agent, usage that is known in part, or none."""
     trial()
     earlier(**change)
     found = _estimate(tiltyard, "--from", "prior")
