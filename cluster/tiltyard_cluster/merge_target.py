@@ -33,7 +33,10 @@ def open_target(
         raise UsageError(f"{where} is a file; give a folder with --out")
     store = open_store(where, endpoint, tell)
     _require_own(store, str(where), plan)
-    return FolderStore.create(where) if isinstance(where, Path) else store
+    if isinstance(where, Path):
+        # It comes into being with its first file: a merge that is refused leaves nothing.
+        FolderStore.create(next(folder for folder in (where, *where.absolute().parents) if folder.exists()))
+    return store
 
 
 def _require_own(store: Store, name: str, plan: PlanFile) -> None:

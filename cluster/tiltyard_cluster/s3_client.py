@@ -1,12 +1,17 @@
 """Clients of S3-compatible storage: how they are made, and what their errors mean."""
 
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from tiltyard_cluster.outage import Outage
 from tiltyard_specs.errors import UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_s3.client import S3Client
 
+_LONGEST_PAUSE = 15.0
+ResultT = TypeVar("ResultT")
 ABSENT = frozenset({"NoSuchKey", "404", "NotFound"})
 """Codes of errors: there is no such object."""
 TAKEN = frozenset({"PreconditionFailed", "412"})
@@ -59,3 +64,37 @@ def is_hopeless(error: Exception) -> bool:
         "ParamValidationError",
         "NoRegionError",
     }
+
+
+def patiently(call: Callable[[], ResultT], outage: Outage, store: str) -> ResultT:
+    """Call until the service answers, or patience ends.
+
+    Args:
+        call: A request.
+        outage: Knows whether to go on, and tells of it.
+        store: What to call it.
+
+    Raises:
+        UnavailableError: It does not answer, or will not let us.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # only a store in S3 needs boto3
+
+    away: float | None = None
+    pause = 0.5
+    while True:
+        try:
+            result = call()
+        except ClientError as error:
+            if code_of(error) not in AGAIN:
+                raise UnavailableError(f"the store at {store} refuses: {error}") from error
+            problem: Exception = error
+        except (BotoCoreError, OSError) as error:
+            problem = error
+        else:
+            if away is not None:
+                outage.end()
+            return result
+        away = away or time.monotonic()
+        outage.go_on(problem, since=away, hopeless=is_hopeless(problem))
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)

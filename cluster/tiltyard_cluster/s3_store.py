@@ -5,7 +5,6 @@ import hashlib
 import os
 import secrets
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,14 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tiltyard_cluster.lines import file_sha256
 from tiltyard_cluster.outage import PATIENCE, Outage
 from tiltyard_cluster.packing import PACKED, pack, unpack
-from tiltyard_cluster.s3_client import ABSENT, AGAIN, TAKEN, code_of, is_hopeless, make_client
+from tiltyard_cluster.s3_client import ABSENT, TAKEN, code_of, make_client, patiently
 from tiltyard_specs.errors import DataError, UnavailableError
 
 if TYPE_CHECKING:
     from types_boto3_s3.client import S3Client
+    from types_boto3_s3.type_defs import GetObjectOutputTypeDef
 
 _CHUNK = 1 << 20
-_LONGEST_PAUSE = 15.0
 _DIGEST = "sha256"
 _RAW = "raw"
 """Names in an object's metadata: the digest of what went in, and `raw` for what lies there compressed."""
@@ -237,13 +236,17 @@ class S3Store:
         )
         return answer.get("ETag", "")
 
-    def _tagged(self, key: str) -> Tagged | None:
+    def _found(self, key: str) -> "GetObjectOutputTypeDef | None":
         try:
-            found = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key)
+            return self._client().get_object(Bucket=self._bucket, Key=self._prefix + key)
         except self._client().exceptions.ClientError as error:
             if code_of(error) in ABSENT:
                 return None
             raise
+
+    def _tagged(self, key: str) -> Tagged | None:
+        if (found := self._found(key)) is None:
+            return None
         with closing(found["Body"]) as body:
             data = body.read()
         # Both times are the service's: clocks of machines differ.
@@ -251,12 +254,8 @@ class S3Store:
         return Tagged(data, found["ETag"], (now - found["LastModified"]).total_seconds())
 
     def _get(self, key: str) -> bytes | None:
-        try:
-            found = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key)
-        except self._client().exceptions.ClientError as error:
-            if code_of(error) in ABSENT:
-                return None
-            raise
+        if (found := self._found(key)) is None:
+            return None
         with closing(found["Body"]) as body:
             data = body.read()
         if found["Metadata"].get(_RAW):
@@ -265,12 +264,8 @@ class S3Store:
         return data
 
     def _fetch(self, key: str, path: Path) -> bool:
-        try:
-            found = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key)
-        except self._client().exceptions.ClientError as error:
-            if code_of(error) in ABSENT:
-                return False
-            raise
+        if (found := self._found(key)) is None:
+            return False
         with closing(found["Body"]) as body, path.open("wb") as file:
             for chunk in body.iter_chunks(_CHUNK):
                 file.write(chunk)
@@ -289,29 +284,4 @@ class S3Store:
         return self._made
 
     def _patiently(self, call: Callable[[], ResultT]) -> ResultT:
-        """Call until the service answers, or patience ends.
-
-        Raises:
-            UnavailableError: It does not answer, or will not let us.
-        """
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # only a store in S3 needs boto3
-
-        away: float | None = None
-        pause = 0.5
-        while True:
-            try:
-                result = call()
-            except ClientError as error:
-                if code_of(error) not in AGAIN:
-                    raise UnavailableError(f"the store at {self} refuses: {error}") from error
-                problem: Exception = error
-            except (BotoCoreError, OSError) as error:
-                problem = error
-            else:
-                if away is not None:
-                    self._outage.end()
-                return result
-            away = away or time.monotonic()
-            self._outage.go_on(problem, since=away, hopeless=is_hopeless(problem))
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+        return patiently(call, self._outage, str(self))

@@ -183,6 +183,7 @@ def test_a_merge_goes_nowhere_that_holds_anything_else(result: Result, tmp_path:
     (merged.root / MANIFEST).unlink()
     open_target(merged.root, result.file)
     open_target(tmp_path / "new", result.file)
+    assert not (tmp_path / "new").exists()  # a merge that is refused leaves none
 
     with pytest.raises(UsageError, match="so it is no merged result"):
         open_target(result.store.root, result.file)
