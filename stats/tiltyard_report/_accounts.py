@@ -39,3 +39,15 @@ def read_causes(difference: Mapping[str, object]) -> tuple[Cause, ...]:
             tokens = item.get("tokens")
             found.append(Cause(code, tokens if isinstance(tokens, int) else None))
     return tuple(found)
+
+
+class Difference(NamedTuple):
+    """What a record says of why the two accounts differ."""
+
+    causes: tuple[Cause, ...]
+    explained: bool
+
+
+def read_difference(difference: Mapping[str, object]) -> Difference:
+    """The reasons in a record, and whether they account for all of it."""
+    return Difference(read_causes(difference), difference.get("explained") is True)

@@ -1,6 +1,6 @@
 """One arm with one agent: every number of its row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from tiltyard_report._compare import compare_usd
 from tiltyard_report._frontier import frontier
@@ -17,8 +17,8 @@ from tiltyard_report._measures import (
     used_tool,
 )
 from tiltyard_report._quality import quality
-from tiltyard_report._run import Cell, Run
-from tiltyard_report._sample import Quantity
+from tiltyard_report._run import Cell
+from tiltyard_report._sample import Quantity, Sample
 from tiltyard_report._selection import Selection
 from tiltyard_report.delta_model import Delta
 from tiltyard_report.measure_model import Measure
@@ -30,14 +30,13 @@ def agent_reports(
     chosen: Selection, compared: Mapping[Cell, Comparison], changed: Mapping[Cell, Delta]
 ) -> tuple[AgentReport, ...]:
     """All arms of each agent."""
-    valid = {cell: own for cell, runs in chosen.cells.items() if (own := counted(runs))}
-    places = frontier(valid) if valid else {}
+    places = frontier(chosen.cells)
     found: dict[str, list[ArmRow]] = {}
     models: dict[str, set[str]] = {}
     for cell, runs in chosen.cells.items():
         row = _arm(cell, runs, chosen, compared.get(cell), changed.get(cell), places.get(cell))
         found.setdefault(cell[0], []).append(row)
-        models.setdefault(cell[0], set()).update(run.model for run in runs if run.model)
+        models.setdefault(cell[0], set()).update(filter(None, runs.distinct("model")))
     return tuple(
         AgentReport(agent, tuple(sorted(models[agent])), tuple(rows)) for agent, rows in found.items()
     )
@@ -45,7 +44,7 @@ def agent_reports(
 
 def _arm(
     cell: Cell,
-    runs: Sequence[Run],
+    runs: Sample,
     chosen: Selection,
     relative: Comparison | None,
     delta: Delta | None,
@@ -54,7 +53,9 @@ def _arm(
     valid, options = counted(runs), chosen.options
     base = chosen.cells.get((cell[0], chosen.baseline or ""), ())
 
-    earlier = [run for run in chosen.earlier if (run.agent, run.arm) == cell]
+    earlier = chosen.earlier
+    for name, label in zip(("agent", "arm"), cell, strict=True):
+        earlier = earlier.where(earlier.having(name, label.__eq__))
 
     def mean(quantity: Quantity) -> Measure:
         return measure(runs, quantity, options.confidence, normal=options.methods.normal_means)

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tiltyard_report import _format as fmt
-from tiltyard_report._run import Cell, Run
+from tiltyard_report._run import Cell
+from tiltyard_report._sample import Sample
 from tiltyard_report._table import code, escape, table
 from tiltyard_report.claims_model import ClaimNote, ClaimRow, Claims
 from tiltyard_specs.claim_record import Claim
@@ -23,13 +24,13 @@ _LEGEND = (
 )
 
 
-def claims(cells: Mapping[Cell, Sequence[Run]]) -> Claims | None:
+def claims(cells: Mapping[Cell, Sample]) -> Claims | None:
     """The claims of all runs that were asked for one; None when none was."""
-    asked = {cell: [run for run in runs if run.claim] for cell, runs in cells.items()}
-    rows = tuple(_row(agent, arm, runs) for (agent, arm), runs in asked.items() if runs)
+    asked = {cell: runs.where(runs.having("claim", bool)) for cell, runs in cells.items()}
+    rows = tuple(_row(agent, arm, runs) for (agent, arm), runs in asked.items() if len(runs))
     if not rows:
         return None
-    found = [run.claim for runs in asked.values() for run in runs if run.claim]
+    found = [claim for runs in asked.values() for claim in runs.texts("claim")]
     return Claims(
         rows=rows,
         missing=_repeated(found, lambda claim: claim.missing),
@@ -48,8 +49,8 @@ def section(found: Claims | None) -> str:
     return "\n\n".join([rows, "\n".join(f"- {line}" for line in _LEGEND), *(told if notes else [])])
 
 
-def _row(agent: str, arm: str, runs: Sequence[Run]) -> ClaimRow:
-    ends = Counter(_end(run) for run in runs)
+def _row(agent: str, arm: str, runs: Sample) -> ClaimRow:
+    ends = Counter(map(_end, runs.texts("claim"), runs.texts("outcome")))
     return ClaimRow(
         agent=agent,
         arm=arm,
@@ -63,13 +64,12 @@ def _row(agent: str, arm: str, runs: Sequence[Run]) -> ClaimRow:
     )
 
 
-def _end(run: Run) -> str:
-    claim = run.claim
-    if claim is None or claim.state != "stated":
-        return claim.state if claim else "absent"
-    if run.outcome not in {Outcome.PASSED, Outcome.FAILED}:
+def _end(claim: Claim, outcome: Outcome) -> str:
+    if claim.state != "stated":
+        return claim.state
+    if outcome not in {Outcome.PASSED, Outcome.FAILED}:
         return "unchecked"
-    claimed, passed = claim.result == "passed", run.outcome is Outcome.PASSED
+    claimed, passed = claim.result == "passed", outcome is Outcome.PASSED
     if claimed == passed:
         return "agreed"
     return "false_pass" if claimed else "false_fail"

@@ -1,32 +1,31 @@
-"""Reads the table of compacted records, column by column: few different values are read once and shared.
-
-A hundred thousand records take about a second this way; as JSON objects they take ten times as long.
-"""
+"""Reads the table of compacted records, column by column, never row by row."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from math import isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tiltyard_report._accounts import Accounts, Cause, read_causes
+import numpy as np
+
+from tiltyard_report import _arrow
+from tiltyard_report._accounts import read_difference
+from tiltyard_report._gather import Gatherer
 from tiltyard_report._receipt import network_text
-from tiltyard_report._run import Run, Spent, score_of
+from tiltyard_report._runs import Column
 from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record_table import COLUMNS
+from tiltyard_stats._result import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS = 16384
-"""Rows that are held as lists at once."""
+"""Rows of a table that are looked at together."""
 _KINDS = {column.name: column.kind for column in COLUMNS}
 _BUCKETS = ("input", "output", "cache_read", "cache_write")
 _NEEDED = ("question", "arm", "agent", "rep", "outcome")
-_Known = tuple[int | None, int] | None
-"""Total tokens, None when unknown, and the least that they can be; None without any usage."""
-_USAGES = {"usage": "", "metered": "metered_", "reported": "reported_"}
 _PLAIN = (
     *("question", "arm", "agent", "rep", "outcome", "capability", "reason", "score_recall", "verify_passed"),
     *("verify_exit_code", "claim", "turns", "seconds", "started_at", "images", "versions", "policy"),
@@ -44,203 +43,214 @@ LABELS = tuple(name for name in USED_COLUMNS if _KINDS[name] in {"label", "json"
 """Those of them with few different values: to be read as dictionaries, so that each is made once."""
 
 
-_Columns = dict[str, list[Any]]
-_COUNTED = frozenset(outcome for outcome in Outcome if outcome.counted)
-_NO_CAUSES: tuple[tuple[Cause, ...], bool] = ((), False)
+class _Usage(NamedTuple):
+    """Tokens of some runs."""
+
+    total: FloatArray
+    """NaN where they are not fully known."""
+    least: FloatArray
+    there: BoolArray
+    """Whether anything is known."""
 
 
-def read_table(table: "pa.Table", source: int = 0) -> list[Run]:
+def read_table(gatherer: Gatherer, table: "pa.Table", source: int = 0) -> None:
     """Read a table of records, as `tiltyard_specs.record_table` describes it.
 
     Args:
+        gatherer: Where the runs go.
         table: One row a run. A missing column is unknown.
         source: Which of several results it is.
 
     Raises:
         DataError: A column that every record has is missing or not known in some row.
     """
-    return read_batches(table.to_batches(max_chunksize=_ROWS), source)
+    read_batches(gatherer, table.to_batches(max_chunksize=_ROWS), source)
 
 
-def read_batches(batches: "Iterable[pa.RecordBatch]", source: int = 0) -> list[Run]:
+def read_batches(gatherer: Gatherer, batches: "Iterable[pa.RecordBatch]", source: int = 0) -> None:
     """The same from batches, such as a file yields them: then no more than one is in memory."""
-    reader, runs = _Reader(source), []
     for batch in batches:
         for name in _NEEDED:
             if name not in batch.schema.names or batch.column(name).null_count:
                 raise DataError(f"The table of records has no whole column {name}; it may be damaged.")
-        runs += reader.read(batch)
-    return runs
+        gatherer.add(_Batch(gatherer, batch).columns(source))
 
 
-class _Reader:
-    """Makes runs of rows; what many rows share is made once."""
+class _Batch:
+    """The columns of one batch, as the store has them."""
 
-    def __init__(self, source: int) -> None:
-        self._source = source
-        self._shared: dict[Any, Any] = {}
-        self._claim = cache(_claim)
-        self._difference = cache(_difference)
+    def __init__(self, gatherer: Gatherer, part: "pa.RecordBatch") -> None:
+        self._gatherer, self._part = gatherer, part
+        self._size = len(part)
 
-    def read(self, part: "pa.RecordBatch") -> list[Run]:
-        """The rows of one batch, made column by column: row by row takes twice as long."""
-        raw = {name: self._values(part, name) for name in _PLAIN}
-        usages = {name: self._usages(part, prefix) for name, prefix in _USAGES.items()}
-        columns = _same_names(raw) | self._derived(raw, usages)
-        columns |= _measured(raw, usages)
-        return list(map(Run._make, zip(*(columns[name] for name in Run._fields), strict=True)))
+    def columns(self, source: int) -> dict[str, Column]:
+        """All of them."""
+        columns = self._labelled()
+        return (
+            columns | self._measured(columns["outcome"]) | self._accounts() | {"source": self._full(source)}
+        )
 
-    def _derived(self, raw: _Columns, usages: _Columns) -> _Columns:
-        rows = len(raw["rep"])
-        return {
-            "question": list(map(self._labelled, raw["capability"], raw["question"])),
-            "question_id": raw["question"],
-            "counted": [outcome in _COUNTED for outcome in raw["outcome"]],
-            "passed": [outcome is Outcome.PASSED for outcome in raw["outcome"]],
-            "kind": [kind or "" for kind in raw["kind"]],
-            "network": list(map(self._network, raw["policy"])),
-            "images": [images or {} for images in raw["images"]],
-            "versions": [versions or {} for versions in raw["versions"]],
-            "claim": [None if text is None else self._claim(text) for text in raw["claim"]],
-            "tool_calls": [float(len(tools)) for tools in raw["tools"]],
-            "position": [position or 0 for position in raw["position"]],
-            "started_at": [started or "" for started in raw["started_at"]],
-            "accounts": self._accounts(raw, usages),
-            "tags": [()] * rows,
-            "source": [self._source] * rows,
+    def _labelled(self) -> dict[str, Column]:
+        columns = {name: self._codes(name, *how) for name, how in _READ.items()}
+        tools, calls = self._texts("tools")
+        return columns | {
+            "question": self._questions(columns["capability"], columns["question_id"]),
+            "verify_exit": self._exits(),
+            "tools": tools,
+            "tool_calls": calls,
+            "warnings": self._texts("warnings")[0],
+            "tags": self._full(self._gatherer.code("tags", ())),
         }
 
-    def _accounts(self, raw: _Columns, usages: _Columns) -> list[Accounts]:
-        whole = [not calls for calls in raw["metered_incomplete"]]
-        causes = [self._difference(text) if text else _NO_CAUSES for text in raw["difference"]]
-        parts = (
-            _any_metered(raw, usages),
-            [
-                known[0] if known and all_of_it else None
-                for known, all_of_it in _pairs(usages["metered"], whole)
-            ],
-            [known[0] if known else None for known in usages["reported"]],
-            [usd if all_of_it else None for usd, all_of_it in _pairs(raw["metered_cost_usd"], whole)],
-            raw["reported_cost_usd"],
-            [each for each, _ in causes],
-            [explained for _, explained in causes],
-            [imputed is True for imputed in raw["metered_imputed"]],
+    def _measured(self, outcomes: Column) -> dict[str, Column]:
+        ours, theirs = self._usage("metered_"), self._usage("")
+        calls = self._whole("metered_incomplete")
+        verified = ~np.isnan(self._numbers("verify_passed"))
+        passed = self._ended(outcomes, lambda outcome: outcome.passed)
+        by_key = self._ended(outcomes, lambda outcome: outcome in {Outcome.PASSED, Outcome.FAILED})
+        recall = self._numbers("score_recall")
+        paid = np.where(
+            self._seen(ours), self._numbers("metered_cost_usd"), self._numbers("reported_cost_usd")
         )
-        return list(map(Accounts._make, zip(*parts, strict=True)))
+        return {
+            **{name: self._numbers(name) for name in ("turns", "seconds", "used_tool")},
+            **{name: self._whole(name) for name in ("rep", "position")},
+            "counted": self._ended(outcomes, lambda outcome: outcome.counted),
+            "passed": passed,
+            "verified": verified,
+            "score": np.where(by_key & ~verified & ~np.isnan(recall), recall, passed),
+            "tokens": np.where(calls == 0, theirs.total, np.nan),
+            "usd": np.where(calls == 0, paid, np.nan),
+            "metered": ours.there,
+            "open_calls": calls,
+            "least_tokens": np.where(ours.there, ours.least, theirs.least),
+            "least_usd": np.nan_to_num(self._numbers("metered_least_usd")),
+            "most_tokens": self._charge("metered_charged_tokens"),
+            "most_usd": self._charge("metered_charged_usd"),
+        }
 
-    def _network(self, policy: Mapping[str, object] | None) -> str | None:
-        """Policies are few, and each is one object."""
-        key = "network", id(policy)
-        if key not in self._shared:
-            self._shared[key] = network_text((policy or {}).get("network"))
-        text: str | None = self._shared[key]
-        return text
+    def _accounts(self) -> dict[str, Column]:
+        ours, theirs = self._usage("metered_"), self._usage("reported_")
+        whole = self._whole("metered_incomplete") == 0
+        return {
+            "metered_calls": self._seen(ours),
+            "metered_tokens": np.where(whole, ours.total, np.nan),
+            "reported_tokens": theirs.total,
+            "metered_usd": np.where(whole, self._numbers("metered_cost_usd"), np.nan),
+            "reported_usd": self._numbers("reported_cost_usd"),
+            "imputed": self._numbers("metered_imputed") == 1,
+        }
 
-    def _usages(self, part: "pa.RecordBatch", prefix: str) -> list[Any]:
-        buckets = [self._values(part, f"{prefix}usage_{bucket}") for bucket in _BUCKETS]
-        return [_known(*row) for row in zip(*buckets, strict=True)]
+    def _full(self, value: int) -> IntArray:
+        return np.full(self._size, value, dtype=np.int64)
 
-    def _values(self, part: "pa.RecordBatch", name: str) -> list[Any]:
-        texts = _KINDS.get(name) == "texts"
-        if name not in part.schema.names:
-            return [() if texts else None] * len(part)
-        if _KINDS[name] in {"label", "json"}:
-            return self._labels(part, name)
-        values: list[Any] = part.column(name).to_pylist()
-        return [self._same(tuple(value or ())) for value in values] if texts else values
+    def _ended(self, outcomes: Column, wanted: Callable[[Outcome], bool]) -> BoolArray:
+        return self._gatherer.having("outcome", outcomes, wanted)
 
-    def _labels(self, part: "pa.RecordBatch", name: str) -> list[Any]:
-        """The texts of a column, each one an object of its own only once."""
-        column: Any = part.column(name)
+    def _seen(self, metered: _Usage) -> BoolArray:
+        """Where the meter saw the run at all."""
+        seen: BoolArray = metered.there | ~np.isnan(self._numbers("metered_calls"))
+        return seen
+
+    def _usage(self, prefix: str) -> _Usage:
+        buckets = np.array([self._numbers(f"{prefix}usage_{bucket}") for bucket in _BUCKETS])
+        there = ~np.isnan(buckets)
+        least = np.nan_to_num(buckets).sum(axis=0)
+        return _Usage(np.where(there[0] & there[1], least, np.nan), least, there.any(axis=0))
+
+    def _charge(self, name: str) -> FloatArray:
+        """A charge of 0 for calls that may have been billed means that no price is known."""
+        charge = self._numbers(name)
+        return np.where(charge == 0, np.nan, charge)
+
+    def _numbers(self, name: str) -> FloatArray:
+        """NaN where a value is not known."""
+        if name not in self._part.schema.names or self._part.column(name).null_count == self._size:
+            return np.full(self._size, np.nan)
+        return _arrow.numbers(self._part.column(name))
+
+    def _whole(self, name: str) -> IntArray:
+        """0 where a value is not known."""
+        return np.nan_to_num(self._numbers(name)).astype(np.int64)
+
+    def _codes(self, name: str, column_name: str, read: Callable[[str | None], Any]) -> IntArray:
+        """The numbers of the labels that a column gives."""
+        if column_name not in self._part.schema.names:
+            return self._full(self._code(name, column_name, None, read))
+        column: Any = self._part.column(column_name)
         if not hasattr(column, "dictionary"):
             column = column.dictionary_encode()
-        read: Callable[[str], Any] = (
-            json.loads if name in {"images", "versions", "policy"} else Outcome if name == "outcome" else str
-        )
-        known = [self._label(name, read, text) for text in column.dictionary.to_pylist()]
-        return [None if at is None else known[at] for at in column.indices.to_pylist()]
+        texts: list[str | None] = column.dictionary.to_pylist()
+        if column.null_count:
+            texts.append(None)
+        known = [self._code(name, column_name, text, read) for text in texts]
+        return np.array(known, dtype=np.int64)[_arrow.places(column)]
 
-    def _label(self, name: str, read: Callable[[str], Any], text: str) -> Any:
-        key = name, text
-        if key not in self._shared:
-            try:
-                self._shared[key] = read(text)
-            except ValueError:
-                raise DataError(f"The table of records has {name} {text[:80]!r}, which is none.") from None
-        return self._shared[key]
+    def _code(self, name: str, column: str, text: str | None, read: Callable[[str | None], Any]) -> int:
+        try:
+            if _KINDS[column] == "json":
+                return self._gatherer.code(name, text, lambda: read(text))
+            return self._gatherer.code(name, read(text))
+        except ValueError:
+            raise DataError(f"The table of records has {column} {str(text)[:80]!r}, which is none.") from None
 
-    def _same(self, value: Any) -> Any:
-        return self._shared.setdefault(value, value)
+    def _questions(self, capabilities: Column, questions: Column) -> IntArray:
+        """By capability and question, where there is a capability."""
+        names = self._gatherer.labels("capability"), self._gatherer.labels("question_id")
+        pairs, places = np.unique(capabilities * len(names[1]) + questions, return_inverse=True)
+        each = [divmod(pair, len(names[1])) for pair in pairs.tolist()]
+        texts = [
+            names[1][at] if names[0][group] is None else f"{names[0][group]}+{names[1][at]}"
+            for group, at in each
+        ]
+        return np.array([self._gatherer.code("question", text) for text in texts], dtype=np.int64)[places]
 
-    def _labelled(self, capability: str | None, question: str) -> str:
-        if capability is None:
-            return question
-        label: str = self._same(f"{capability}+{question}")
-        return label
+    def _exits(self) -> IntArray:
+        codes, places = np.unique(self._numbers("verify_exit_code"), return_inverse=True)
+        labels = [None if isnan(code) else int(code) for code in codes.tolist()]
+        return np.array([self._gatherer.code("verify_exit", each) for each in labels], dtype=np.int64)[places]
 
-
-def _same_names(raw: _Columns) -> _Columns:
-    """Columns that a run holds as they are, under whichever name."""
-    same = ("arm", "agent", "rep", "outcome", "reason", "turns", "seconds", "used_tool", "model", "warnings")
-    columns = {name: raw[name] for name in (*same, "capability", "effort", "tools")}
-    return columns | {"verify_exit": raw["verify_exit_code"]}
-
-
-def _measured(raw: _Columns, usages: _Columns) -> _Columns:
-    """What a run used, as far as it is known."""
-    open_calls = [calls or 0 for calls in raw["metered_incomplete"]]
-    costs = zip(
-        open_calls,
-        _any_metered(raw, usages),
-        raw["metered_cost_usd"],
-        raw["reported_cost_usd"],
-        strict=True,
-    )
-    verified = [passed is not None for passed in raw["verify_passed"]]
-    scores = zip(raw["outcome"], raw["score_recall"], verified, strict=True)
-    least = [known[1] if known else 0 for known in _first(usages["metered"], usages["usage"])]
-    usd = [amount or 0.0 for amount in raw["metered_least_usd"]]
-    charged = ([amount or None for amount in raw[f"metered_charged_{unit}"]] for unit in ("tokens", "usd"))
-    return {
-        "tokens": [
-            known[0] if known and not calls else None for known, calls in _pairs(usages["usage"], open_calls)
-        ],
-        "metered": [known is not None for known in usages["metered"]],
-        "usd": [None if calls else ours if metered else theirs for calls, metered, ours, theirs in costs],
-        "spent": list(map(Spent._make, zip(least, usd, open_calls, *charged, strict=True))),
-        "verified": verified,
-        "score": [score_of(outcome, recall, verified=by_command) for outcome, recall, by_command in scores],
-    }
+    def _texts(self, name: str) -> tuple[IntArray, FloatArray]:
+        """Lists of texts: the numbers of those that are alike, and how long each is."""
+        if name not in self._part.schema.names or self._part.column(name).null_count == self._size:
+            return self._full(self._gatherer.code(name, ())), np.zeros(self._size)
+        column: Any = self._part.column(name)
+        ends = _arrow.ends(column)
+        values = column.values.dictionary_encode()
+        words = self._gatherer.words(values.dictionary.to_pylist())[_arrow.places(values)]
+        codes = self._gatherer.lists(name, words, ends)
+        return codes, np.diff(ends).astype(np.float64)
 
 
-def _totals(usages: list[Any], whole: list[bool]) -> list[int | None]:
-    return [known[0] if known and all_of_it else None for known, all_of_it in _pairs(usages, whole)]
+def _object(text: str | None) -> Mapping[str, object]:
+    found: Mapping[str, object] = json.loads(text) if text else {}
+    return found
 
 
-def _any_metered(raw: _Columns, usages: _Columns) -> list[bool]:
-    pairs = _pairs(usages["metered"], raw["metered_calls"])
-    return [known is not None or calls is not None for known, calls in pairs]
+def _optional(text: str | None) -> str | None:
+    return text
 
 
-def _first(ours: list[Any], theirs: list[Any]) -> list[Any]:
-    return [one or other for one, other in _pairs(ours, theirs)]
+def _text(text: str | None) -> str:
+    return text or ""
 
 
-def _pairs(ours: list[Any], theirs: list[Any]) -> Iterable[tuple[Any, Any]]:
-    return zip(ours, theirs, strict=True)
+def _claim(text: str | None) -> Claim | None:
+    return None if text is None else Claim.model_validate_json(text)
 
 
-def _known(fresh: int | None, output: int | None, read: int | None, written: int | None) -> _Known:
-    least = (fresh or 0) + (output or 0) + (read or 0) + (written or 0)
-    if fresh is not None and output is not None:
-        return least, least
-    return None if (fresh, output, read, written) == (None,) * 4 else (None, least)
-
-
-def _claim(text: str) -> Claim:
-    return Claim.model_validate_json(text)
-
-
-def _difference(text: str) -> tuple[tuple[Cause, ...], bool]:
-    difference = json.loads(text)
-    return read_causes(difference), difference.get("explained") is True
+_READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "outcome": ("outcome", Outcome),
+    "question_id": ("question", _text),
+    "arm": ("arm", _text),
+    "agent": ("agent", _text),
+    "kind": ("kind", _text),
+    "started_at": ("started_at", _text),
+    **{name: (name, _optional) for name in ("reason", "model", "capability", "effort")},
+    "images": ("images", _object),
+    "versions": ("versions", _object),
+    "network": ("policy", lambda text: network_text(_object(text).get("network"))),
+    "claim": ("claim", _claim),
+    "difference": ("difference", lambda text: read_difference(_object(text))),
+}
+"""Of each label its column, and how a text of it is read; what JSON says is read once for each text."""

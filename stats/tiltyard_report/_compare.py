@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
 
-from tiltyard_report._measures import by_question, counted, tokens, usd, values
+import numpy as np
+
+from tiltyard_report._measures import by_question, counted, tokens, usd
 from tiltyard_report._options import Methods, Options
 from tiltyard_report._run import Cell, Run
-from tiltyard_report._sample import Quantity
+from tiltyard_report._sample import Quantity, sample
 from tiltyard_report.model import Comparison, Gap
 from tiltyard_specs.errors import DataError, UsageError
 from tiltyard_stats import (
@@ -19,6 +21,7 @@ from tiltyard_stats import (
     holm,
     token_verdict,
 )
+from tiltyard_stats.cells import Cells
 from tiltyard_stats.decide import MINIMUM_RUNS, NO_VERDICT
 
 
@@ -50,7 +53,7 @@ def compare_tokens(
 
 def compare_usd(arm: Sequence[Run], baseline: Sequence[Run], options: Options) -> Comparison | None:
     """USD of an arm against the baseline, or None unless every counted run has a known cost."""
-    if any(None in values(side, usd) for side in (arm, baseline)):
+    if not all(sample(side).whole(usd) for side in (arm, baseline)):
         return None
     comparison = _ratio(arm, baseline, usd, options, tested=False)
     return comparison if comparison.ratio else None
@@ -61,27 +64,26 @@ def _ratio(
 ) -> Comparison:
     gaps = (*_gap(arm, quantity), *_gap(baseline, quantity))
     ours, theirs = by_question(arm, quantity), by_question(baseline, quantity)
-    common = tuple(sorted(ours.keys() & theirs.keys()))
-    pairs = [ours[question] for question in common], [theirs[question] for question in common]
+    common = np.intersect1d(ours.places, theirs.places, assume_unique=True)
+    pairs = ours.on(common), theirs.on(common)
     # A run of unknown cost is often a dear one, such as one that was cut off, so the others are no sample.
     # A free baseline has no ratio; this happens where every run made no model call.
-    defined = not gaps and bool(common) and all(sum(cell) > 0 for cell in pairs[1])
+    defined = not gaps and len(common) > 0 and bool((pairs[1].sums > 0).all())
+    apart = np.setxor1d(ours.places, theirs.places, assume_unique=True)
     return Comparison(
         ratio=_interval(*pairs, options) if defined else None,
         gaps=gaps,
-        n_arm=sum(map(len, pairs[0])),
-        n_baseline=sum(map(len, pairs[1])),
-        questions=common,
-        left_out=tuple(sorted(ours.keys() ^ theirs.keys())),
+        n_arm=len(pairs[0].flat),
+        n_baseline=len(pairs[1].flat),
+        questions=tuple(sample(arm).named(common)),
+        left_out=tuple(sample(arm).named(apart)),
         pvalue=cost_ratio_test(*pairs).pvalue if defined and tested else nan,
         adjusted=nan,
         decision=None,
     )
 
 
-def _interval(
-    ours: Sequence[Sequence[float]], theirs: Sequence[Sequence[float]], options: Options
-) -> Interval:
+def _interval(ours: Cells, theirs: Cells, options: Options) -> Interval:
     methods: Methods = options.methods
     if len(ours) == 1 and methods.one_cost != "log-t":
         return cost_ratio(ours[0], theirs[0], confidence=options.confidence, method=methods.one_cost)
@@ -98,11 +100,12 @@ def _interval(
 
 def _gap(runs: Sequence[Run], quantity: Quantity) -> tuple[Gap, ...]:
     valid = counted(runs)
-    if None not in values(runs, quantity):
+    missing = np.isnan(valid.column(quantity.name))
+    if not missing.any():
         return ()
-    unknown = [run for run in valid if quantity(run) is None]
-    calls = sum(run.spent.open_calls for run in unknown)
-    return (Gap(unknown[0].arm, len(unknown), len(valid), calls),) if unknown else ()
+    unknown = valid.where(missing)
+    calls = int(unknown.column("open_calls").sum())
+    return (Gap(unknown[:1].texts("arm")[0], len(unknown), len(valid), calls),)
 
 
 def _some_known(comparison: Comparison) -> bool:

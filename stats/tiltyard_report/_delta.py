@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 
+import numpy as np
+
 from tiltyard_report import _format as fmt
 from tiltyard_report._factors import factor_changes
 from tiltyard_report._measures import (
@@ -15,13 +17,12 @@ from tiltyard_report._measures import (
     tool_calls,
     turns,
     usd,
-    values,
 )
 from tiltyard_report._options import Options
 from tiltyard_report._passes import Judged, judge, pair
 from tiltyard_report._rates import claim_sentence
 from tiltyard_report._run import Cell, Run
-from tiltyard_report._sample import Quantity
+from tiltyard_report._sample import Quantity, sample
 from tiltyard_report._selection import Selection
 from tiltyard_report._sensitivity import Sensitivity, sensitivity
 from tiltyard_report._settle import settle_passes, settle_tokens
@@ -36,6 +37,7 @@ from tiltyard_stats import (
     paired_bootstrap_delta,
     stratified_mean_diff,
 )
+from tiltyard_stats._result import FloatArray
 
 _MANY = 1_000_000
 """Degrees of freedom where the error is known as that of a normal interval."""
@@ -189,16 +191,15 @@ def _changes(judged: Judged | None, threshold: float) -> tuple[tuple[str, ...], 
 def _difference(
     sides: tuple[Sequence[Run], Sequence[Run]], quantity: Quantity, options: Options
 ) -> Interval | None:
-    if any(None in values(side, quantity) for side in sides):
+    if not all(sample(side).whole(quantity) for side in sides):
         return None
     if options.methods.paired_deltas:
         return _paired(sides, quantity, options)
     ours, theirs = (by_question(side, quantity) for side in sides)
-    common = sorted(ours.keys() & theirs.keys())
-    if not common:
+    common = np.intersect1d(ours.places, theirs.places, assume_unique=True)
+    if not len(common):
         return None
-    cells = [ours[question] for question in common], [theirs[question] for question in common]
-    return stratified_mean_diff(*cells, confidence=options.confidence)
+    return stratified_mean_diff(ours.on(common), theirs.on(common), confidence=options.confidence)
 
 
 def _paired(
@@ -222,13 +223,12 @@ def _paired(
 def _per_success(
     sides: tuple[Sequence[Run], Sequence[Run]], quantity: Quantity, options: Options
 ) -> Interval | None:
-    parts: list[list[float]] = []
-    for side in sides:
-        every = values(side, quantity)
-        known = [value for value in every if value is not None]
-        if len(known) < len(every) or not sum(known) > 0:
+    parts: list[FloatArray] = []
+    for side in map(sample, sides):
+        values = side.values(quantity)
+        if not side.whole(quantity) or not values.sum() > 0:
             return None
-        parts += [known, [float(run.passed) for run in counted(side)]]
-    if not sum(parts[3]):
+        parts += [values, side.counted.column("passed").astype(np.float64)]
+    if not parts[3].any():
         return None
     return cost_per_success_ratio(*parts, confidence=options.confidence)

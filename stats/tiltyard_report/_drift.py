@@ -3,55 +3,62 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
-from tiltyard_report._run import Run
-from tiltyard_specs.prices import PRICES
+from tiltyard_report._sample import Sample
 
 # What an image layer is allowed to depend on; within such a group it must not change.
-_GROUPS: dict[str, Callable[[Run], tuple[str, ...]]] = {
-    "base": lambda _: (),
-    "agent": lambda run: (run.agent,),
-    "workspace": lambda run: (run.agent, run.question),
-    "arm": lambda run: (run.agent, run.question, run.arm),
+_GROUPS: dict[str, tuple[str, ...]] = {
+    "base": (),
+    "agent": ("agent",),
+    "workspace": ("agent", "question"),
+    "arm": ("agent", "question", "arm"),
 }
+_Facts = Mapping[str, object]
 
 
-def drift(runs: Sequence[Run]) -> tuple[str, ...]:
+def drift(runs: Sample) -> tuple[str, ...]:
     """One sentence per image layer or version that changed within the trial."""
-    # What is the same object is the same: of a table, few are left to look at.
-    kinds = {(run.agent, run.question, run.arm, id(run.images), id(run.versions)): run for run in runs}
-    runs = list(kinds.values())
-    layers = sorted(set(chain.from_iterable(run.images for run in runs)))
-    versions = sorted(set(chain.from_iterable(run.versions for run in runs)))
+    layers = sorted(set(chain.from_iterable(runs.distinct("images"))))
+    versions = sorted(set(chain.from_iterable(runs.distinct("versions"))))
     found = [_image(runs, layer) for layer in layers] + [_version(runs, key) for key in versions]
     return tuple(sentence for sentence in found if sentence)
 
 
-def _image(runs: Sequence[Run], layer: str) -> str | None:
-    group = _GROUPS.get(layer, _GROUPS["arm"])
+def _changed(
+    runs: Sample, kind: str, group: Sequence[str], name_of: Callable[[_Facts], str | None]
+) -> list[dict[str, set[str]]]:
+    """The groups within which a fact is not the same, with what each arm has."""
+    names = [name_of(facts) for facts in runs.distinct(kind)]
+    if len({name for name in names if name is not None}) < 2:  # noqa: PLR2004 - a change needs two
+        return []
     values: dict[tuple[str, ...], dict[str, set[str]]] = {}
-    for run in runs:
-        if run.images.get(layer) is not None:
-            by_arm = values.setdefault(group(run), {})
-            by_arm.setdefault(run.arm, set()).add(_image_id(run.images[layer]))
-    changed = [by_arm for by_arm in values.values() if len(set().union(*by_arm.values())) > 1]
-    if not changed:
-        return None
-    return f"The {layer} image is not the same in all runs ({_where(changed)})."
+    for (arm, facts, *key), _ in runs.counts("arm", kind, *group):
+        if (name := name_of(facts)) is not None:
+            values.setdefault(tuple(key), {}).setdefault(arm, set()).add(name)
+    return [by_arm for by_arm in values.values() if len(set().union(*by_arm.values())) > 1]
+
+
+def _image(runs: Sample, layer: str) -> str | None:
+    def name_of(images: _Facts) -> str | None:
+        return None if images.get(layer) is None else _image_id(images[layer])
+
+    changed = _changed(runs, "images", _GROUPS.get(layer, _GROUPS["arm"]), name_of)
+    return f"The {layer} image is not the same in all runs ({_where(changed)})." if changed else None
 
 
 def _image_id(fact: object) -> str:
     return str(fact.get("id") if isinstance(fact, Mapping) else fact)
 
 
-def _version(runs: Sequence[Run], key: str) -> str | None:
-    values: dict[str, dict[str, set[str]]] = {}
-    for run in runs:
-        if run.versions.get(key) is not None:
-            values.setdefault(run.agent, {}).setdefault(run.arm, set()).add(str(run.versions[key]))
-    changed = [by_arm for by_arm in values.values() if len(set().union(*by_arm.values())) > 1]
+def _version(runs: Sample, key: str) -> str | None:
+    def name_of(versions: _Facts) -> str | None:
+        return None if versions.get(key) is None else str(versions[key])
+
+    changed = _changed(runs, "versions", ("agent",), name_of)
     if not changed:
         return None
     names = ", ".join(sorted(set().union(*chain.from_iterable(by_arm.values() for by_arm in changed))))
+    from tiltyard_specs.prices import PRICES  # noqa: PLC0415 - loads the whole spec, which few reports need
+
     if key == PRICES:
         where = _where(changed)
         return f"The price table is not the same in all runs ({where}): {names}. USD differ with it."

@@ -1,9 +1,13 @@
 """In which factors arms differ: those that the spec names, else what of an arm's description differs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+
+import numpy as np
 
 from tiltyard_report._receipt import Facts
-from tiltyard_report._run import Cell, Run
+from tiltyard_report._run import Cell
+from tiltyard_report._runs import total
+from tiltyard_report._sample import Sample
 from tiltyard_report.delta_model import FactorChange
 from tiltyard_report.group_model import FactorRow
 from tiltyard_specs.canonical import compact_json
@@ -26,9 +30,9 @@ def factor_changes(facts: Facts, baseline: str, arm: str) -> Changes:
     return tuple(changes), found.warnings
 
 
-def factor_rows(cells: Mapping[Cell, Sequence[Run]], facts: Facts) -> tuple[FactorRow, ...]:
+def factor_rows(cells: Mapping[Cell, Sample], facts: Facts) -> tuple[FactorRow, ...]:
     """The pass rate by level of each factor; nothing where no factor has two levels of its own."""
-    counted = {cell: valid for cell, runs in cells.items() if (valid := [r for r in runs if r.counted])}
+    counted = {cell: own for cell, runs in cells.items() if len(own := runs.counted)}
     designs = [_design(cell, runs, facts) for cell, runs in counted.items()]
     names = set.intersection(*(set(design) for design in designs)) if designs else set()
     design = [{name: each[name] for name in sorted(names)} for each in designs]
@@ -47,18 +51,17 @@ def factor_rows(cells: Mapping[Cell, Sequence[Run]], facts: Facts) -> tuple[Fact
     )
 
 
-def _rate(runs: Sequence[Run]) -> float:
+def _rate(runs: Sample) -> float:
     """Mean of the questions' pass rates."""
-    cells: dict[str, list[bool]] = {}
-    for run in runs:
-        cells.setdefault(run.question, []).append(run.passed)
-    return sum(sum(cell) / len(cell) for cell in cells.values()) / len(cells)
+    numbers, first = runs.first("question")
+    rates = np.bincount(numbers, runs.column("passed")) / np.bincount(numbers)
+    return total(rates) / len(first)
 
 
-def _design(cell: Cell, runs: Sequence[Run], facts: Facts) -> dict[str, str]:
+def _design(cell: Cell, runs: Sample, facts: Facts) -> dict[str, str]:
     agent, arm = cell
     design = {"agent": agent.partition("@")[0]}
-    models, efforts = {run.model for run in runs}, {run.effort for run in runs}
+    models, efforts = runs.distinct("model"), runs.distinct("effort")
     for name, values in (("model", models), ("effort", efforts)):
         if len(values) == 1 and (value := next(iter(values))):
             design[name] = value

@@ -1,14 +1,10 @@
 """The passes of one arm with one agent, by question and by repetition: what pass rates are made from."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tiltyard_stats._result import IntArray
-
-Rep = tuple[int, int]
-"""The result that a repetition comes from, and its number."""
+from tiltyard_stats._result import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +29,24 @@ class Grid:
         return bool(self.questions) and self.complete.size == self.n
 
 
-def laid_out(by_question: Mapping[str, Mapping[Rep, bool]]) -> Grid:
-    """Lay out whether runs passed, by question and repetition."""
-    names = tuple(sorted(by_question))
-    cells = [by_question[name] for name in names]
-    return Grid(
-        questions=names,
-        passes=np.array([sum(cell.values()) for cell in cells], dtype=np.int64),
-        runs=np.array([len(cell) for cell in cells], dtype=np.int64),
-        complete=_complete(cells),
-    )
+def laid_out(
+    names: tuple[str, ...], questions: IntArray, reps: IntArray, passed: BoolArray, *, repetitions: int
+) -> Grid:
+    """Lay out whether runs passed.
 
-
-def _complete(cells: Sequence[Mapping[Rep, bool]]) -> IntArray:
-    reps = sorted(set.intersection(*(set(cell) for cell in cells))) if cells else []
-    rows = [[cell[rep] for cell in cells] for rep in reps]
-    return np.array(rows, dtype=np.int64).reshape(len(reps), len(cells))
+    Args:
+        names: The questions, by name.
+        questions: Of each run its place among them.
+        reps: Of each run its repetition, from 0 in their order; no run of a question has that of another.
+        passed: Whether each run passed.
+        repetitions: How many there are.
+    """
+    count = len(names)
+    runs = np.bincount(questions, minlength=count)
+    passes = np.bincount(questions, passed, minlength=count).astype(np.int64)
+    full = np.bincount(reps, minlength=repetitions) == count
+    row = np.cumsum(full) - 1
+    kept = full[reps] if len(reps) else np.zeros(0, dtype=bool)
+    complete = np.zeros((int(full.sum()), count), dtype=np.int64)
+    complete[row[reps[kept]], questions[kept]] = passed[kept]
+    return Grid(names, passes, runs, complete)

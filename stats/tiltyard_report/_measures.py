@@ -1,30 +1,29 @@
 """Counts and means of some runs, each through the statistics that own the formula."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, nan
-from operator import attrgetter
-from typing import TypeVar
+
+import numpy as np
 
 from tiltyard_report._run import Run
-from tiltyard_report._sample import Quantity, Sample, sample
+from tiltyard_report._runs import Column, known, total
+from tiltyard_report._sample import ByQuestion, Quantity, Sample, sample
 from tiltyard_report.measure_model import Measure, Rate
 from tiltyard_report.model import Spend
 from tiltyard_stats import mean_interval, stratified_mean, wilson
 
-_Number = TypeVar("_Number", int, float)
-
-tokens: Quantity = attrgetter("tokens")
+tokens = Quantity("tokens")
 """Tokens in and out."""
-usd: Quantity = attrgetter("usd")
+usd = Quantity("usd")
 """Cost in USD."""
-turns: Quantity = attrgetter("turns")
+turns = Quantity("turns")
 """Turns of the agent."""
-seconds: Quantity = attrgetter("seconds")
+seconds = Quantity("seconds")
 """Wall-clock seconds."""
-score: Quantity = attrgetter("score")
+score = Quantity("score")
 """Recall of the answer key, or whether it passed."""
-tool_calls: Quantity = attrgetter("tool_calls")
+tool_calls = Quantity("tool_calls")
 """Tool calls of the agent."""
 
 
@@ -33,19 +32,14 @@ def bounds_of(quantity: Quantity) -> tuple[float, float]:
     return (0.0, 1.0) if quantity is score else (0.0, inf)
 
 
-def counted(runs: Iterable[Run]) -> list[Run]:
+def counted(runs: Sequence[Run]) -> Sample:
     """The runs that count as a pass or a failure."""
-    return runs.counted if isinstance(runs, Sample) else [run for run in runs if run.counted]
+    return sample(runs).counted
 
 
-def by_question(runs: Sequence[Run], quantity: Quantity) -> dict[str, list[float]]:
+def by_question(runs: Sequence[Run], quantity: Quantity) -> ByQuestion:
     """The known values of the counted runs, by question."""
     return sample(runs).by_question(quantity)
-
-
-def values(runs: Sequence[Run], quantity: Quantity) -> list[float | None]:
-    """A quantity of the counted runs, None where it is not known."""
-    return sample(runs).values(quantity)
 
 
 def measure(runs: Sequence[Run], quantity: Quantity, confidence: float, *, normal: bool = False) -> Measure:
@@ -54,15 +48,14 @@ def measure(runs: Sequence[Run], quantity: Quantity, confidence: float, *, norma
     With `normal` it is the plain mean of all runs and a normal interval, as one of the sources has it.
     Where it is unknown for some runs the mean has no bounds: the known ones are no sample of all.
     """
-    cells = by_question(runs, quantity)
-    known = sum(map(len, cells.values()))
-    if not cells:
+    cells = by_question(runs, quantity).cells
+    known = len(cells.flat)
+    if not known:
         return Measure(None, 0, len(counted(runs)))
     if normal:
-        pooled = [value for cell in cells.values() for value in cell]
-        interval = mean_interval(pooled, confidence=confidence, method="z", bounds=bounds_of(quantity))
+        interval = mean_interval(cells.flat, confidence=confidence, method="z", bounds=bounds_of(quantity))
     else:
-        interval = stratified_mean(list(cells.values()), confidence=confidence, bounds=bounds_of(quantity))
+        interval = stratified_mean(cells, confidence=confidence, bounds=bounds_of(quantity))
     unknown = len(counted(runs)) - known
     if unknown:
         warnings = (*interval.warnings, "missing-runs")
@@ -72,14 +65,14 @@ def measure(runs: Sequence[Run], quantity: Quantity, confidence: float, *, norma
 
 def correct(runs: Sequence[Run], confidence: float) -> Rate:
     """Passes among the counted runs."""
-    ends = [run.passed for run in counted(runs)]
-    return rate(sum(ends), len(ends), confidence)
+    ends = counted(runs).column("passed")
+    return rate(int(ends.sum()), len(ends), confidence)
 
 
 def used_tool(runs: Sequence[Run], confidence: float) -> Rate | None:
     """Counted runs that used what the arm offers, among those that know."""
-    uses = [run.used_tool for run in counted(runs) if run.used_tool is not None]
-    return rate(sum(uses), len(uses), confidence) if uses else None
+    uses = known(counted(runs).column("used_tool"))
+    return rate(int(uses.sum()), len(uses), confidence) if len(uses) else None
 
 
 def rate(successes: int, n: int, confidence: float) -> Rate:
@@ -89,22 +82,29 @@ def rate(successes: int, n: int, confidence: float) -> Rate:
 
 def spend(runs: Sequence[Run]) -> Spend:
     """What some runs cost, as far as known."""
-    open_runs = [run for run in runs if run.spent.open_calls]
-    known_usd = [run.usd for run in runs if run.usd is not None]
+    every = sample(runs)
+    tokens, usd, calls = (every.column(name) for name in ("tokens", "usd", "open_calls"))
+    most_usd = _most(usd, every.column("most_usd"))
+    most_tokens = _most(tokens, every.column("most_tokens"))
     return Spend(
-        runs=len(runs),
-        tokens=sum(run.spent.least_tokens if run.tokens is None else run.tokens for run in runs),
-        tokens_unknown=sum(run.tokens is None for run in runs),
-        usd=sum(run.spent.least_usd if run.usd is None else run.usd for run in runs),
-        usd_unknown=len(runs) - len(known_usd),
-        open_calls=sum(run.spent.open_calls for run in open_runs),
-        open_runs=len(open_runs),
-        most_tokens=_most([run.spent.most_tokens if run.tokens is None else run.tokens for run in runs]),
-        most_usd=_most([run.spent.most_usd if run.usd is None else run.usd for run in runs]),
+        runs=len(every),
+        tokens=int(_or(tokens, every.column("least_tokens")).sum()),
+        tokens_unknown=int(np.isnan(tokens).sum()),
+        usd=total(_or(usd, every.column("least_usd"))),
+        usd_unknown=int(np.isnan(usd).sum()),
+        open_calls=int(calls.sum()),
+        open_runs=int((calls != 0).sum()),
+        most_tokens=None if most_tokens is None else int(most_tokens),
+        most_usd=most_usd,
     )
 
 
-def _most(bounds: Sequence[_Number | None]) -> _Number | None:
+def _or(values: Column, bounds: Column) -> Column:
+    """A bound stands for what is not known."""
+    return np.where(np.isnan(values), bounds, values)
+
+
+def _most(values: Column, bounds: Column) -> float | None:
     """The sum of upper bounds; none where one is missing."""
-    known = [bound for bound in bounds if bound is not None]
-    return sum(known) if len(known) == len(bounds) else None
+    most = _or(values, bounds)
+    return None if np.isnan(most).any() else total(most)

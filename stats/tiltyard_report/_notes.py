@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from tiltyard_report import _audit, _health, _registered, _trend, _uneven
 from tiltyard_report import _format as fmt
 from tiltyard_report._drift import drift
-from tiltyard_report._measures import counted
 from tiltyard_report._receipt import ALLOW, Facts
-from tiltyard_report._run import Run
+from tiltyard_report._sample import Sample
 from tiltyard_report._selection import Selection
 from tiltyard_report.audit_model import AuditRow
 from tiltyard_report.group_model import DriftRow, Losses, QuestionLoss
@@ -57,7 +58,7 @@ def notes(
     lines += _few_trials(chosen, agents)
     lines += _shocks(agents)
     lines += _factors(agents)
-    unmetered = sum(run.outcome is Outcome.UNMETERED for run in runs)
+    unmetered = int(runs.having("outcome", lambda outcome: outcome is Outcome.UNMETERED).sum())
     if unmetered:
         made = fmt.plural(unmetered, "run")
         lines.append(f"{made} made no metered call though the agent must be metered; excluded.")
@@ -122,20 +123,21 @@ def _network(facts: Facts) -> Iterable[str]:
         yield f"Besides the meter the agent could reach these hosts: {facts.network.removeprefix(ALLOW)}."
 
 
-def _sources(runs: Sequence[Run]) -> Iterable[str]:
-    valid = counted(runs)
-    unknown = sum(run.tokens is None for run in valid)
+def _sources(runs: Sample) -> Iterable[str]:
+    valid = runs.counted
+    known = ~np.isnan(valid.column("tokens"))
+    unknown = len(valid) - int(known.sum())
     if unknown:
         which = f"{unknown} of {fmt.plural(len(valid), 'counted run')}"
         yield (
             f"Tokens are not fully known for {which}; they are not taken as 0, "
             "and a comparison with them gets no ratio and no verdict."
         )
-    reported = sum(run.tokens is not None and not run.metered for run in valid)
+    reported = int((known & ~valid.column("metered")).sum())
     if reported:
         which = fmt.plural(reported, "run")
         yield f"Tokens and cost of {which} are as the agent reported them, not metered."
-    imputed = sum(run.accounts.imputed for run in runs)
+    imputed = int(runs.column("imputed").sum())
     if imputed:
         which = fmt.plural(imputed, "run")
         yield f"USD of {which} are imputed at list price: the agent's own login paid. Tokens are the truth."
@@ -152,6 +154,9 @@ def _left_out(agents: Sequence[AgentReport]) -> Iterable[str]:
                 yield f"{agent.agent}, {row.arm}: a question with one run borrows the others' spread."
 
 
-def _warnings(runs: Sequence[Run]) -> list[tuple[str, int]]:
-    found = Counter(text.rstrip(".") for run in runs for text in run.warnings)
+def _warnings(runs: Sample) -> list[tuple[str, int]]:
+    found: Counter[str] = Counter()
+    for (texts,), count in runs.counts("warnings"):
+        for text in texts:
+            found[text.rstrip(".")] += count
     return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:5]

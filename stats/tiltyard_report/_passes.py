@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import isnan, nan
+
+import numpy as np
 
 from tiltyard_report._grid import Grid
 from tiltyard_report._options import Options
 from tiltyard_report._rates import Clusters, Tested, difference
 from tiltyard_report._run import Cell, Run
-from tiltyard_report._sample import Sample, sample
-from tiltyard_stats import Decision, common_cases, corrected_confidence, holm
+from tiltyard_report._sample import sample
+from tiltyard_stats import Decision, corrected_confidence, holm
 from tiltyard_stats.decide import MINIMUM_RUNS, NO_DIFFERENCE, NO_VERDICT, SETTLED_RUNS
 
 HIGHER = "higher"
@@ -39,18 +42,12 @@ def pair(arm: Sequence[Run], baseline: Sequence[Run]) -> Pair | None:
     """The two sides on their common questions; None where there is none."""
     sides = sample(arm), sample(baseline)
     attempted = [asked for side in sides for asked in side.attempted.values()]
-    every = {question for asked in attempted for question in asked}
-    counted = [set(side.questions) for side in sides]
-    common = counted[0].intersection(counted[1], *attempted)
-    if not common:
+    common = reduce(np.intersect1d, [sides[0].places, sides[1].places, *attempted])
+    if not len(common):
         return None
-    kept = set(common_cases([sorted(asked & common) for asked in attempted]).cases)
-    ours, theirs = (_on(side, {str(question) for question in kept}) for side in sides)
-    return Pair(ours, theirs, tuple(sorted(every - common)))
-
-
-def _on(side: Sample, questions: set[str]) -> Grid:
-    return side.grid if len(questions) == len(side.questions) else side.grid_of(questions)
+    every = reduce(np.union1d, attempted)
+    ours, theirs = (side.grid_of(common) for side in sides)
+    return Pair(ours, theirs, tuple(sides[0].named(np.setdiff1d(every, common, assume_unique=True))))
 
 
 def judge(

@@ -1,15 +1,13 @@
 """How well, how steadily and at what cost each arm passes, through the statistics that own the numbers."""
 
-from collections.abc import Sequence
 from math import inf
 from typing import Any
 
 from tiltyard_report._grid import Grid
-from tiltyard_report._measures import counted, seconds, spend, tokens, usd, values
+from tiltyard_report._measures import seconds, spend, tokens, usd
 from tiltyard_report._options import Options
 from tiltyard_report._rates import Clusters, pass_rate
-from tiltyard_report._run import Run
-from tiltyard_report._sample import Quantity, sample
+from tiltyard_report._sample import Quantity, Sample
 from tiltyard_report.quality_model import FrontierPlace, Quality, Repeats
 from tiltyard_stats import (
     Interval,
@@ -23,14 +21,14 @@ from tiltyard_stats import (
 
 
 def quality(
-    runs: Sequence[Run],
-    earlier: Sequence[Run],
+    runs: Sample,
+    earlier: Sample,
     options: Options,
     clusters: Clusters,
     place: FrontierPlace | None,
 ) -> Quality | None:
     """All of one arm with one agent, and its earlier attempts; None when no run counts."""
-    passes = sample(runs).grid
+    passes = runs.grid
     if not passes.n:
         return None
     counts = case_counts(passes.passes, passes.runs)
@@ -63,10 +61,10 @@ def _repeats(passes: Grid, k: int, options: Options) -> Repeats:
     )
 
 
-def _with_losses(runs: Sequence[Run], earlier: Sequence[Run]) -> dict[str, Any]:
+def _with_losses(runs: Sample, earlier: Sample) -> dict[str, Any]:
     """Everything that was paid over the passes."""
-    valid = counted(runs)
-    paid, passes = spend((*runs, *earlier)), sum(run.passed for run in valid)
+    valid = runs.counted
+    paid, passes = spend(runs.followed_by(earlier)), int(valid.column("passed").sum())
     return {
         "all_tokens_per_success": paid.tokens / passes if passes else inf,
         "all_usd_per_success": paid.usd / passes if passes else inf,
@@ -75,10 +73,8 @@ def _with_losses(runs: Sequence[Run], earlier: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _per_success(runs: Sequence[Run], quantity: Quantity, confidence: float) -> Interval | None:
-    every = values(runs, quantity)
-    known = [value for value in every if value is not None]
-    if len(known) < len(every) or not sum(known) > 0:
+def _per_success(runs: Sample, quantity: Quantity, confidence: float) -> Interval | None:
+    values = runs.values(quantity)
+    if not runs.whole(quantity) or not values.sum() > 0:
         return None
-    passes = [int(run.passed) for run in counted(runs)]
-    return cost_per_success(known, passes, confidence=confidence)
+    return cost_per_success(values, runs.counted.column("passed"), confidence=confidence)

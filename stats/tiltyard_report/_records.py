@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 from pydantic import ValidationError
 
 from tiltyard_report._accounts import Accounts, read_causes
+from tiltyard_report._gather import Gatherer
 from tiltyard_report._receipt import network_text
 from tiltyard_report._run import Run, Spent, score_of
+from tiltyard_report._runs import Runs
 from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
@@ -17,31 +20,36 @@ from tiltyard_specs.visible import visible
 _BUCKETS = frozenset(Usage.model_fields)
 
 
-def read_records(records: Iterable[Mapping[str, object]], source: int = 0) -> list[Run]:
+def read_records(gatherer: Gatherer, records: Iterable[Mapping[str, object]], source: int = 0) -> None:
     """Read the records of one result.
+
+    Args:
+        gatherer: Where the runs go.
+        records: One object a run.
+        source: Which of several results it is.
 
     Raises:
         DataError: A record lacks a key, has a wrong type or a newer schema.
     """
-    runs = [read_run(record, index) for index, record in enumerate(records)]
-    return [run._replace(source=source) for run in runs] if source else runs
+    gatherer.add_runs([read_run(record, index) for index, record in enumerate(records)], source)
 
 
-def refuse_doubles(runs: Iterable[Run]) -> None:
+def refuse_doubles(runs: Runs) -> None:
     """Refuse two records of one run.
 
     Raises:
         DataError: A run stands there twice.
     """
-    seen: dict[tuple[str, str, str, int, int], int] = {}
-    for index, run in enumerate(runs):
-        first = seen.setdefault((run.question, run.arm, run.agent, run.rep, run.source), index)
-        if first != index:
-            double = f"question {run.question}, arm {run.arm}, agent {run.agent}, rep {run.rep}"
-            raise DataError(
-                f"Records {first} and {index} are both {visible(double, one_line=True)}; "
-                "keep one record per run."
-            )
+    numbers, first = runs.first("question", "arm", "agent", "rep", "source")
+    if len(first) == len(runs):
+        return
+    index = int(np.flatnonzero(first[numbers] != np.arange(len(runs)))[0])
+    question, arm, agent = (runs[index : index + 1].texts(name)[0] for name in ("question", "arm", "agent"))
+    double = f"question {question}, arm {arm}, agent {agent}, rep {runs.column('rep')[index]}"
+    raise DataError(
+        f"Records {first[numbers[index]]} and {index} are both {visible(double, one_line=True)}; "
+        "keep one record per run."
+    )
 
 
 def read_run(record: Mapping[str, object], index: int) -> Run:

@@ -3,44 +3,58 @@
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from tiltyard_report import _format as fmt
-from tiltyard_report._accounts import Accounts
-from tiltyard_report._run import Run
+from tiltyard_report._runs import Column, total
+from tiltyard_report._sample import Sample
 from tiltyard_report._table import escape, table
 from tiltyard_report.reported_model import CauseRow, ReportedRow
 from tiltyard_specs.difference_record import MEANINGS
+from tiltyard_stats._result import BoolArray
 
 _WORDS: dict[str, str] = {code: words for code, words in MEANINGS.items()}  # noqa: C416 - wider keys
 
 
-def reported_row(agent: str, runs: Sequence[Run]) -> ReportedRow | None:
+def reported_row(agent: str, runs: Sample) -> ReportedRow | None:
     """Both accounts of an agent's metered runs; None where nothing is to be compared."""
-    metered = [run.accounts for run in runs if run.accounts.metered_calls]
-    both = [each for each in metered if None not in (each.metered_tokens, each.reported_tokens)]
-    priced = [each for each in metered if None not in (each.metered_usd, each.reported_usd)]
+    metered = runs.where(runs.column("metered_calls"))
+    ours, theirs, both = _both(metered, "tokens")
+    ours_usd, theirs_usd, priced = _both(metered, "usd")
     causes = _causes(metered)
-    if not both and not causes:
+    if not both.any() and not causes:
         return None
+    unlike = both & (ours != theirs)
+    explained = metered.having("difference", lambda difference: difference.explained)
     return ReportedRow(
         agent=agent,
         runs=len(metered),
-        compared=len(both),
-        agreed=sum(each.metered_tokens == each.reported_tokens for each in both),
-        unexplained=sum(each.metered_tokens != each.reported_tokens and not each.explained for each in both),
-        reported_tokens=sum(each.reported_tokens or 0 for each in both),
-        metered_tokens=sum(each.metered_tokens or 0 for each in both),
-        priced=len(priced),
-        reported_usd=sum(each.reported_usd or 0.0 for each in priced),
-        metered_usd=sum(each.metered_usd or 0.0 for each in priced),
+        compared=int(both.sum()),
+        agreed=int((both & ~unlike).sum()),
+        unexplained=int((unlike & ~explained).sum()),
+        reported_tokens=int(theirs[both].sum()),
+        metered_tokens=int(ours[both].sum()),
+        priced=int(priced.sum()),
+        reported_usd=total(theirs_usd[priced]),
+        metered_usd=total(ours_usd[priced]),
         causes=causes,
     )
 
 
-def _causes(accounts: Sequence[Accounts]) -> tuple[CauseRow, ...]:
-    runs = Counter(code for each in accounts for code in {cause.code for cause in each.causes})
+def _both(runs: Sample, unit: str) -> tuple[Column, Column, BoolArray]:
+    """What the meter says, what the agent says, and where both are known."""
+    ours, theirs = runs.column(f"metered_{unit}"), runs.column(f"reported_{unit}")
+    return ours, theirs, ~(np.isnan(ours) | np.isnan(theirs))
+
+
+def _causes(metered: Sample) -> tuple[CauseRow, ...]:
+    runs: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
-    for cause in (cause for each in accounts for cause in each.causes):
-        tokens[cause.code] += cause.tokens or 0
+    for (difference,), count in metered.counts("difference"):
+        for code in {cause.code for cause in difference.causes}:
+            runs[code] += count
+        for cause in difference.causes:
+            tokens[cause.code] += count * (cause.tokens or 0)
     ranked = sorted(runs, key=lambda code: (-tokens[code], -runs[code], code))
     return tuple(CauseRow(code, _WORDS.get(code, code), runs[code], tokens[code]) for code in ranked)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tiltyard_report._compare import compare_tokens
 from tiltyard_report._passes import Judged, judge, pair
-from tiltyard_report._policies import CRASHED, best, crashes, failed, worst
+from tiltyard_report._policies import best, crashes, failed, worst
 from tiltyard_report._run import Cell, Run
 from tiltyard_report._sample import Sample
 from tiltyard_report._selection import Selection
@@ -67,7 +67,7 @@ def sensitivity(
 
 
 def _bounds(sides: Sides, against: _Verdicts, favoured: _Verdicts) -> LossBounds | None:
-    lost = [sum(run.outcome in CRASHED for run in side) for side in sides]
+    lost = [crashes(side) for side in sides]
     if not any(lost) or isnan(against.difference) or isnan(favoured.difference):
         return None
     return LossBounds(against.difference, favoured.difference, against.low, favoured.high, lost[0], lost[1])

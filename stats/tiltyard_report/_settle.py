@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from math import isnan, log, nan
 from typing import Literal
 
-from tiltyard_report._measures import counted, tokens, usd, values
+from tiltyard_report._measures import counted, tokens, usd
 from tiltyard_report._passes import Judged
 from tiltyard_report._run import Run
-from tiltyard_report._sample import Quantity
+from tiltyard_report._runs import total
+from tiltyard_report._sample import Quantity, sample
 from tiltyard_report.delta_model import Settle
 from tiltyard_report.model import Comparison
 from tiltyard_stats import Decision, runs_to_settle
@@ -64,11 +65,10 @@ def _settle(
 
 
 def _price(sides: Sequence[Sequence[Run]], more: Sequence[int], quantity: Quantity) -> float:
-    total = 0.0
+    spent = 0.0
     for side, count in zip(sides, more, strict=True):
-        every = values(side, quantity)
-        known = [value for value in every if value is not None]
-        if len(known) < len(every) or not known:
+        own = sample(side)
+        if not own.whole(quantity) or not len(own.counted):
             return nan
-        total += count * sum(known) / len(known)
-    return total
+        spent += count * total(own.values(quantity)) / len(own.counted)
+    return spent

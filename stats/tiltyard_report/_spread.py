@@ -1,28 +1,34 @@
 """How much the tokens of one agent vary from run to run, and how many runs a comparison would need."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Literal
 
+import numpy as np
+
 from tiltyard_report._measures import by_question, counted, tokens
+from tiltyard_report._runs import total
+from tiltyard_report._sample import ByQuestion
 from tiltyard_report._selection import Selection
 from tiltyard_report.model import SpreadRow
 from tiltyard_stats import cv, pilot_factor, runs_per_arm
+from tiltyard_stats._result import FloatArray
+from tiltyard_stats.cells import Cells
 
 _EFFECT = 0.2
 _POWER = 0.8
-_Cells = dict[str, list[float]]
+_Cells = Mapping[str, FloatArray]
 
 
 def spread_row(agent: str, chosen: Selection) -> SpreadRow:
     """The spread of one agent, over its arms."""
     own = {arm: runs for (name, arm), runs in chosen.cells.items() if name == agent}
     arms = {arm: by_question(runs, tokens) for arm, runs in own.items()}
-    fewest = min(sum(map(len, cells.values())) for cells in arms.values())
-    known = sum(len(cell) for cells in arms.values() for cell in cells.values())
+    runs = {arm: len(cells.cells.flat) for arm, cells in arms.items()}
+    fewest, known = min(runs.values()), sum(runs.values())
     unknown = sum(len(counted(runs)) for runs in own.values()) - known
     source = chosen.options.methods.normal_plan
     values = _relative(arms, chosen.baseline) if source else _within(arms)
-    if not values:
+    if not len(values):
         return SpreadRow(agent, fewest, unknown, None, None, None)
     spread = cv(values)
     if not spread.cv > 0:
@@ -35,16 +41,17 @@ def spread_row(agent: str, chosen: Selection) -> SpreadRow:
     return SpreadRow(agent, fewest, unknown, spread, needed, careful)
 
 
-def _within(arms: dict[str, _Cells]) -> list[Sequence[float]]:
-    return [cell for cells in arms.values() for cell in cells.values()]
+def _within(arms: Mapping[str, ByQuestion]) -> Cells:
+    cells = [each.cells for each in arms.values()]
+    return Cells(np.concatenate([each.flat for each in cells]), np.concatenate([each.n for each in cells]))
 
 
-def _relative(arms: dict[str, _Cells], baseline: str | None) -> list[Sequence[float]]:
+def _relative(arms: Mapping[str, _Cells], baseline: str | None) -> list[FloatArray]:
     """As one of the sources has it: relative costs of an arm, pooled over its questions."""
-    base = {question: sum(cell) / len(cell) for question, cell in arms.get(baseline or "", {}).items()}
+    base = {question: total(cell) / len(cell) for question, cell in arms.get(baseline or "", {}).items()}
     pooled = [
-        [value / base[question] for question, cell in cells.items() if base.get(question) for value in cell]
+        [cell / base[question] for question, cell in cells.items() if base.get(question)]
         for arm, cells in arms.items()
         if arm != baseline
     ]
-    return [values for values in pooled if values]
+    return [np.concatenate(values) for values in pooled if values]

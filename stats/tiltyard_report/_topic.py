@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tiltyard_report._receipt import Facts
-from tiltyard_report._run import Run
+from tiltyard_report._sample import Sample
 from tiltyard_report.audit_model import AuditRow
 from tiltyard_report.model import AgentReport
 
@@ -18,6 +18,6 @@ class Topic:
     facts: Facts
     partial: bool
     healthy: bool
-    runs: tuple[Run, ...]
+    runs: Sample
     """Of the agents that compete."""
     audit: tuple[AuditRow, ...]

@@ -1,19 +1,22 @@
 """What happened along the way: tools that were called, runs in their order, and how comparisons settled."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import nan
-from typing import NamedTuple
+
+import numpy as np
 
 from tiltyard_report._compare import compare_tokens
-from tiltyard_report._measures import by_question, counted, seconds, tokens
+from tiltyard_report._measures import seconds, tokens
 from tiltyard_report._passes import Pair, pair
 from tiltyard_report._rates import difference
-from tiltyard_report._run import Cell, Run
-from tiltyard_report._sample import Quantity
+from tiltyard_report._run import Cell
+from tiltyard_report._runs import total
+from tiltyard_report._sample import Quantity, Sample
 from tiltyard_report._selection import Selection
 from tiltyard_report.group_model import OrderBin, SettledRow, ToolRow
 from tiltyard_stats import Interval
+from tiltyard_stats._result import FloatArray, IntArray
 
 _TOOLS = 10
 """Tools that are told of an arm."""
@@ -25,14 +28,14 @@ _MOST_ROWS = 60
 """Points of all lines together, about."""
 
 
-def tool_rows(cells: Mapping[Cell, Sequence[Run]]) -> tuple[ToolRow, ...]:
+def tool_rows(cells: Mapping[Cell, Sample]) -> tuple[ToolRow, ...]:
     """The most called tools of each arm."""
     rows: list[ToolRow] = []
     for (agent, arm), runs in cells.items():
         calls: Counter[str] = Counter()
         users: Counter[str] = Counter()
         # Many runs call the same tools in the same order.
-        for tools, times in Counter(run.tools for run in counted(runs)).items():
+        for (tools,), times in runs.counted.counts("tools"):
             for tool, count in Counter(tools).items():
                 calls[tool] += count * times
                 users[tool] += times
@@ -41,19 +44,14 @@ def tool_rows(cells: Mapping[Cell, Sequence[Run]]) -> tuple[ToolRow, ...]:
     return tuple(rows)
 
 
-def order_bins(cells: Mapping[Cell, Sequence[Run]]) -> tuple[OrderBin, ...]:
+def order_bins(cells: Mapping[Cell, Sample]) -> tuple[OrderBin, ...]:
     """The counted runs of each arm along the plan, some at a time."""
-    return tuple(
-        _bin(cell, part, means)
-        for cell, runs in cells.items()
-        for means in [_Means(_question_means(runs, tokens), _question_means(runs, seconds))]
-        for part in _parts(sorted(counted(runs), key=lambda run: (run.position, run.started_at, run.rep)))
-    )
+    return tuple(row for cell, runs in cells.items() for row in _bins(cell, runs.counted))
 
 
 def settled(chosen: Selection) -> tuple[SettledRow, ...]:
     """Each comparison as it stood after each repetition."""
-    reps = sorted({run.rep for run in chosen.runs})
+    reps = np.unique(chosen.runs.column("rep")).tolist()
     pairs = max(0, len(chosen.cells) - len(chosen.agents))
     small = len(chosen.runs) <= _MOST_RUNS and pairs <= _MOST_ROWS // 2
     if chosen.baseline is None or not small or len(reps) < 2:  # noqa: PLR2004 - one point is no line
@@ -65,7 +63,7 @@ def settled(chosen: Selection) -> tuple[SettledRow, ...]:
 
 
 def _settled(chosen: Selection, baseline: str, rep: int) -> Iterable[SettledRow]:
-    cells = {cell: [run for run in runs if run.rep <= rep] for cell, runs in chosen.cells.items()}
+    cells = {cell: runs.where(runs.column("rep") <= rep) for cell, runs in chosen.cells.items()}
     compared = compare_tokens(cells, baseline, options=chosen.options, partial=True, test=False)
     for (agent, arm), comparison in compared.items():
         both = pair(cells[agent, arm], cells.get((agent, baseline), ()))
@@ -79,48 +77,48 @@ def _interval(both: Pair, chosen: Selection) -> Interval:
     return difference(both.ours, both.theirs, chosen.options, chosen.clusters, test=False).interval
 
 
-def _parts(runs: Sequence[Run]) -> Iterable[Sequence[Run]]:
+def _bins(cell: Cell, runs: Sample) -> Iterable[OrderBin]:
+    order = _order(runs)
     size = max(1, -(-len(runs) // _BINS))
-    return (runs[start : start + size] for start in range(0, len(runs), size))
+    parts = [_relative(runs, quantity) for quantity in (tokens, seconds)]
+    for start in range(0, len(runs), size):
+        place = order[start : start + size]
+        part = runs.take(place)
+        yield OrderBin(
+            agent=cell[0],
+            arm=cell[1],
+            first=int(part.column("position")[0]),
+            last=int(part.column("position")[-1]),
+            started_at=min(part.texts("started_at")),
+            runs=len(part),
+            passed=int(part.column("passed").sum()),
+            tokens=_mean(part.values(tokens)),
+            seconds=_mean(part.values(seconds)),
+            relative_tokens=_mean(parts[0][place]),
+            relative_seconds=_mean(parts[1][place]),
+        )
 
 
-class _Means(NamedTuple):
-    """What the runs of each question use on average, with one agent and arm."""
-
-    tokens: Mapping[str, float]
-    seconds: Mapping[str, float]
-
-
-def _question_means(runs: Sequence[Run], quantity: Quantity) -> dict[str, float]:
-    return {name: sum(known) / len(known) for name, known in by_question(runs, quantity).items()}
+def _order(runs: Sample) -> IntArray:
+    """Along the plan; what stands at one place, such as runs of several results, goes by its start."""
+    positions = runs.column("position")
+    if len(np.unique(positions)) == len(runs):
+        return np.argsort(positions)
+    return np.lexsort((runs.column("rep"), runs.ranks("started_at"), positions))
 
 
-def _bin(cell: Cell, runs: Sequence[Run], means: _Means) -> OrderBin:
-    return OrderBin(
-        agent=cell[0],
-        arm=cell[1],
-        first=runs[0].position,
-        last=runs[-1].position,
-        started_at=min(run.started_at for run in runs),
-        runs=len(runs),
-        passed=sum(run.passed for run in runs),
-        tokens=_mean(runs, tokens),
-        seconds=_mean(runs, seconds),
-        relative_tokens=_relative(runs, tokens, means.tokens),
-        relative_seconds=_relative(runs, seconds, means.seconds),
-    )
+def _relative(runs: Sample, quantity: Quantity) -> FloatArray:
+    """What each run used over its question's mean, so that a stretch of dear ones is not taken for drift."""
+    known = runs.by_question(quantity)
+    values = runs.values(quantity)
+    if not len(known):
+        return values
+    means = np.array([total(cell) / len(cell) for cell in known.cells])
+    at = np.minimum(np.searchsorted(known.places, runs.ranks("question")), len(known) - 1)
+    own = means[at]
+    relative: FloatArray = np.divide(values, own, out=np.full(len(values), np.nan), where=own > 0)
+    return relative
 
 
-def _mean(runs: Sequence[Run], quantity: Quantity) -> float:
-    known = [value for run in runs if (value := quantity(run)) is not None]
-    return sum(known) / len(known) if known and len(known) == len(runs) else nan
-
-
-def _relative(runs: Sequence[Run], quantity: Quantity, means: Mapping[str, float]) -> float:
-    """So that a stretch of dear questions is not taken for drift."""
-    known = [
-        value / means[run.question]
-        for run in runs
-        if (value := quantity(run)) is not None and means[run.question] > 0
-    ]
-    return sum(known) / len(known) if known and len(known) == len(runs) else nan
+def _mean(values: FloatArray) -> float:
+    return nan if np.isnan(values).any() else total(values) / len(values)

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import exp, isnan, log
+from math import exp, isnan
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._measures import seconds, tokens
-from tiltyard_report._run import Run
 from tiltyard_report._sample import Quantity, Sample
 from tiltyard_report._selection import Selection
 from tiltyard_report.group_model import DriftRow
 from tiltyard_stats import holm
+from tiltyard_stats._result import BoolArray, FloatArray, IntArray
 from tiltyard_stats.trend import Trend, trend
 
 _APART = 0.1
@@ -25,11 +25,11 @@ _USED: tuple[tuple[Literal["tokens", "seconds"], Quantity], ...] = (("tokens", t
 
 
 class _Places(NamedTuple):
-    """Runs of one agent in the order of the trial."""
+    """Runs of one agent, with their places in the order of the trial."""
 
-    runs: list[Run]
-    at: list[float]
-    cells: list[int]
+    runs: Sample
+    at: FloatArray
+    cells: IntArray
     """Question and arm."""
     apart: bool
 
@@ -83,19 +83,17 @@ def _share(factor: float) -> str:
 
 
 def _of_agent(agent: str, chosen: Selection) -> Iterable[DriftRow]:
-    samples = [(arm, runs) for (name, arm), runs in chosen.cells.items() if name == agent]
-    places = _places(samples)
+    places = _places([runs for (name, _), runs in chosen.cells.items() if name == agent])
     for name, quantity in _USED:
-        values = [quantity(run) for run in places.runs]
-        kept = [place for place, value in enumerate(values) if value is not None and value > 0]
-        if kept:
-            logs = [log(values[place] or 1.0) for place in kept]
-            change = _trend(logs, kept, places, chosen)
+        values = places.runs.values(quantity)
+        kept = values > 0
+        if kept.any():
+            change = _trend(np.log(values[kept]), kept, places, chosen)
             yield _row(agent, name, _factor(change), change, apart=places.apart)
             break
-    if places.runs:
-        every = range(len(places.runs))
-        change = _trend([float(run.passed) for run in places.runs], every, places, chosen)
+    if len(places.runs):
+        passed = places.runs.column("passed")
+        change = _trend(passed.astype(np.float64), np.ones(len(passed), dtype=bool), places, chosen)
         yield _row(agent, "passes", change, change, apart=places.apart)
 
 
@@ -105,9 +103,8 @@ def _row(
     return DriftRow(agent, quantity, shown, tested.pvalue, float("nan"), drifted=False, apart=apart)
 
 
-def _trend(values: Sequence[float], kept: Sequence[int], places: _Places, chosen: Selection) -> Trend:
-    at, cells = ([column[place] for place in kept] for column in (places.at, places.cells))
-    return trend(values, at, cells, confidence=chosen.confidence)
+def _trend(values: FloatArray, kept: BoolArray, places: _Places, chosen: Selection) -> Trend:
+    return trend(values, places.at[kept], places.cells[kept], confidence=chosen.confidence)
 
 
 def _factor(change: Trend) -> Trend:
@@ -116,35 +113,30 @@ def _factor(change: Trend) -> Trend:
     return replace(change, estimate=exp(min(change.estimate, 700.0)), low=low, high=high)
 
 
-def _places(samples: Sequence[tuple[str, Sample]]) -> _Places:
-    runs: list[Run] = []
-    cells: list[int] = []
-    arms: list[int] = []
-    number = 0
-    for place, (_, sample) in enumerate(samples):
-        for own in sample.questions.values():
-            runs += own
-            cells += [number] * len(own)
-            arms += [place] * len(own)
-            number += 1
+def _places(samples: Sequence[Sample]) -> _Places:
+    """The counted runs, arm by arm and question by question."""
+    parts = [runs.by_name for runs in samples]
+    runs = parts[0].followed_by(*parts[1:])
+    arms = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    cells = np.unique(
+        arms * (len(runs) + 1) + np.unique(runs.ranks("question"), return_inverse=True)[1],
+        return_inverse=True,
+    )[1]
     at = _along(runs)
     return _Places(runs, at, cells, apart=_are_apart(at, arms))
 
 
-def _along(runs: Sequence[Run]) -> list[float]:
+def _along(runs: Sample) -> FloatArray:
     """Place in the plan's order, one result after the other; by repetition where there is no order."""
-    if not runs:
-        return []
-    ordered = any(run.position for run in runs)
-    at = [float(run.position if ordered else run.rep) for run in runs]
-    step = max(at) + 1
-    return [value + step * run.source for value, run in zip(at, runs, strict=True)]
+    ordered = runs.column("position").any()
+    at: FloatArray = runs.column("position" if ordered else "rep").astype(np.float64)
+    step = at.max(initial=0.0) + 1
+    return np.asarray(at + step * runs.column("source"), dtype=np.float64)
 
 
-def _are_apart(at: Sequence[float], arms: Sequence[int]) -> bool:
-    if not at:
+def _are_apart(places: FloatArray, arms: IntArray) -> bool:
+    if not len(places):
         return False
-    places, side = np.array(at), np.array(arms)
-    means = np.bincount(side, places) / np.maximum(np.bincount(side), 1)
-    seen = means[np.bincount(side) > 0]
+    means = np.bincount(arms, places) / np.maximum(np.bincount(arms), 1)
+    seen = means[np.bincount(arms) > 0]
     return bool(np.ptp(seen) > _APART * max(np.ptp(places), 1.0))

@@ -1,9 +1,7 @@
 """Whether lost runs (infra, unmetered) have to do with the arm: then what is left of it is no fair sample."""
 
-from collections.abc import Sequence
-
 from tiltyard_report import _format as fmt
-from tiltyard_report._run import Run
+from tiltyard_report._sample import Sample
 from tiltyard_report.group_model import Losses, LossRow, QuestionLoss
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_stats import fisher_drop
@@ -12,39 +10,40 @@ _LOST = frozenset({Outcome.INFRA, Outcome.UNMETERED})
 _LEVEL = 0.05
 
 
-def losses(runs: Sequence[Run]) -> Losses | None:
+def losses(runs: Sample) -> Losses | None:
     """The losses by arm; None where all arms lost the same share, or there is one arm alone."""
-    arms = sorted({run.arm for run in runs})
-    mine: dict[str, list[bool]] = {arm: [] for arm in arms}
-    for run in runs:
-        mine[run.arm].append(run.outcome in _LOST)
-    shares = {arm: sum(ends) / len(ends) for arm, ends in mine.items()}
+    lost, every = _counts(runs, "arm")
+    arms = sorted(every)
+    shares = {arm: lost[arm] / every[arm] for arm in arms}
     if len(set(shares.values())) < 2:  # noqa: PLR2004 - a difference needs two
         return None
     worst = max(arms, key=lambda arm: shares[arm])
-    rest = [end for arm, ends in mine.items() if arm != worst for end in ends]
+    rest = sum(lost.values()) - lost[worst], len(runs) - every[worst]
     # The worst arm was picked among all of them, so the test is corrected for as many.
-    pvalue = min(1.0, _two_sided(mine[worst], rest) * len(arms) / 2)
-    rows = tuple(LossRow(arm, sum(ends), len(ends)) for arm, ends in mine.items())
+    pvalue = min(1.0, _two_sided((lost[worst], every[worst]), rest) * len(arms) / 2)
+    rows = tuple(LossRow(arm, lost[arm], every[arm]) for arm in arms)
     return Losses(rows, worst, pvalue, uneven=pvalue <= _LEVEL)
 
 
-def question_loss(runs: Sequence[Run]) -> QuestionLoss | None:
+def question_loss(runs: Sample) -> QuestionLoss | None:
     """Whether lost runs have to do with the question; None where all lost the same share, or there is one."""
-    counts: dict[str, list[int]] = {}
-    for run in runs:
-        cell = counts.setdefault(run.question, [0, 0])
-        cell[0] += run.outcome in _LOST
-        cell[1] += 1
-    if len({lost / total for lost, total in counts.values()}) < 2:  # noqa: PLR2004 - a difference needs two
+    lost, every = _counts(runs, "question")
+    shares = {name: lost[name] / count for name, count in every.items()}
+    if len(set(shares.values())) < 2:  # noqa: PLR2004 - a difference needs two
         return None
-    worst = max(sorted(counts), key=lambda name: counts[name][0] / counts[name][1])
-    lost, total = counts[worst]
-    rest_lost = sum(cell[0] for cell in counts.values()) - lost
-    rest = sum(cell[1] for cell in counts.values()) - total
-    kept = rest - rest_lost, rest, total - lost, total
-    pvalue = min(1.0, fisher_drop(*kept).pvalue * len(counts))
-    return QuestionLoss(worst, lost, total, rest_lost, rest, pvalue, uneven=pvalue <= _LEVEL)
+    worst = max(sorted(shares), key=shares.__getitem__)
+    own, total = lost[worst], every[worst]
+    rest_lost, rest = sum(lost.values()) - own, len(runs) - total
+    kept = rest - rest_lost, rest, total - own, total
+    pvalue = min(1.0, fisher_drop(*kept).pvalue * len(every))
+    return QuestionLoss(worst, own, total, rest_lost, rest, pvalue, uneven=pvalue <= _LEVEL)
+
+
+def _counts(runs: Sample, name: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Of each label the lost runs, and all of them."""
+    every = {label: count for (label,), count in runs.counts(name)}
+    mine = runs.where(runs.having("outcome", _LOST.__contains__))
+    return dict.fromkeys(every, 0) | {label: count for (label,), count in mine.counts(name)}, every
 
 
 def question_note(found: QuestionLoss | None) -> list[str]:
@@ -84,6 +83,6 @@ def note(found: Losses | None) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}: no sign that the arm has to do with it."]
 
 
-def _two_sided(worst: Sequence[bool], rest: Sequence[bool]) -> float:
-    kept = len(rest) - sum(rest), len(rest), len(worst) - sum(worst), len(worst)
+def _two_sided(worst: tuple[int, int], rest: tuple[int, int]) -> float:
+    kept = rest[1] - rest[0], rest[1], worst[1] - worst[0], worst[1]
     return min(1.0, 2 * fisher_drop(*kept).pvalue)

@@ -14,16 +14,18 @@ from tiltyard_report._columns import read_batches, read_table
 from tiltyard_report._compare import compare_tokens
 from tiltyard_report._delta import deltas
 from tiltyard_report._factors import factor_rows
+from tiltyard_report._gather import Gatherer
 from tiltyard_report._groups import groups
 from tiltyard_report._headline import headline
-from tiltyard_report._measures import counted, spend
+from tiltyard_report._measures import spend
 from tiltyard_report._methods import methods
 from tiltyard_report._options import DEFAULT, options
 from tiltyard_report._outcomes import outcome_row
 from tiltyard_report._receipt import combine, read_receipt
 from tiltyard_report._records import read_records, refuse_doubles
 from tiltyard_report._reported import reported_row
-from tiltyard_report._run import Cell, Run
+from tiltyard_report._run import Cell
+from tiltyard_report._sample import Sample, everything
 from tiltyard_report._selection import Selection, choose_baseline, select, selection
 from tiltyard_report._spread import spread_row
 from tiltyard_report._topic import Topic
@@ -82,22 +84,23 @@ def analyse(  # noqa: PLR0913 - the choices of the command
         regression_threshold=regression_threshold,
     )
     with _no_collections():
-        every = [run for source, part in enumerate((records, *more)) for run in _read(part, source)]
-        refuse_doubles(every)
+        runs, earlier = _read((records, *more), attempts)
+        refuse_doubles(runs)
         facts = combine(
             read_receipt(receipt),
-            {run.network for run in every if run.network},
-            {name for run in every for name in run.versions},
+            {network for network in runs.distinct("network") if network},
+            {name for versions in runs.distinct("versions") for name in versions},
         )
-        chosen = selection(
-            facts,
-            choices,
-            choose_baseline(baseline, every, facts),
-            every,
-            select(every, questions, agents, facts),
-            select(read_records(attempts), questions, agents, facts, strict=False),
+        return _report(
+            selection(
+                facts,
+                choices,
+                choose_baseline(baseline, runs, facts),
+                runs,
+                select(runs, questions, agents, facts),
+                select(earlier, questions, agents, facts, strict=False),
+            )
         )
-        return _report(chosen)
 
 
 @contextmanager
@@ -112,12 +115,21 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _read(records: "Records", source: int) -> list[Run]:
-    if isinstance(records, Sequence) and not (records and hasattr(records[0], "schema")):
-        return read_records(records, source)
-    # Nothing of Arrow is imported to ask what it is.
-    table: Any = records
-    return read_table(table, source) if hasattr(records, "to_batches") else read_batches(table, source)
+def _read(results: Sequence["Records"], attempts: Sequence[Mapping[str, object]]) -> tuple[Sample, Sample]:
+    """The runs of all results, and their earlier attempts."""
+    gatherer = Gatherer()
+    for source, records in enumerate(results):
+        if isinstance(records, Sequence) and not (records and hasattr(records[0], "schema")):
+            read_records(gatherer, records, source)
+            continue
+        # Nothing of Arrow is imported to ask what it is.
+        table: Any = records
+        read = read_table if hasattr(records, "to_batches") else read_batches
+        read(gatherer, table, source)
+    read_records(gatherer, attempts)
+    both = everything(gatherer)
+    settled = len(both) - len(attempts)
+    return both[:settled], both[settled:]
 
 
 def _report(chosen: Selection) -> Report:
@@ -139,9 +151,7 @@ def _report(chosen: Selection) -> Report:
     rows, lost = question_rows(chosen), _uneven.losses(chosen.runs)
     drifts, question_lost = _trend.trends(chosen), _uneven.question_loss(chosen.runs)
     grouped, incomplete = groups(chosen, rows)
-    by_arm: dict[str, list[Run]] = {arm: [] for arm in chosen.arms}
-    for run in chosen.runs:
-        by_arm[run.arm].append(run)
+    by_arm = chosen.runs.split("arm")
     return Report(
         schema_version=SCHEMA_VERSION,
         name=chosen.facts.name,
@@ -153,13 +163,13 @@ def _report(chosen: Selection) -> Report:
         confidence=chosen.confidence,
         baseline=chosen.baseline,
         runs=len(chosen.runs),
-        counted=len(counted(chosen.runs)),
+        counted=len(chosen.runs.counted),
         expected_runs=chosen.facts.expected_runs,
         agents=agents,
         questions=rows,
         audit=audit,
         spread=tuple(spread_row(agent, chosen) for agent in chosen.agents),
-        outcomes=tuple(outcome_row(arm, runs) for arm, runs in by_arm.items()),
+        outcomes=tuple(outcome_row(arm, by_arm[arm]) for arm in chosen.arms),
         claims=_claims.claims(chosen.cells),
         reported=tuple(row for agent in chosen.agents if (row := reported_row(agent, _of(agent, chosen)))),
         spend=spend(chosen.runs),
@@ -187,8 +197,9 @@ def _report(chosen: Selection) -> Report:
     )
 
 
-def _of(agent: str, chosen: Selection) -> list[Run]:
-    return [run for (name, _), runs in chosen.cells.items() if name == agent for run in runs]
+def _of(agent: str, chosen: Selection) -> Sample:
+    first, *others = [runs for (name, _), runs in chosen.cells.items() if name == agent]
+    return first.followed_by(*others)
 
 
 def _state(chosen: Selection) -> Literal["complete", "partial", "empty"]:

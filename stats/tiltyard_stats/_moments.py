@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tiltyard_stats._result import FloatArray, IntArray
+from tiltyard_stats.cells import Cells
 
 _ROUNDING = 1e-14
 
@@ -34,12 +35,10 @@ def by_row(values: FloatArray) -> Moments:
 
 
 def by_cell(cells: Sequence[FloatArray]) -> Moments:
-    """Cells of any size, in one pass over their concatenation."""
-    n = np.array([len(cell) for cell in cells], dtype=np.int64)
-    flat = np.concatenate(cells)
-    starts = np.concatenate(([0], np.cumsum(n)[:-1]))
-    mean = np.add.reduceat(flat, starts) / n
-    squares = np.add.reduceat(np.square(flat - np.repeat(mean, n)), starts)
+    """Cells of any size, in one pass over all of them."""
+    every = cells if isinstance(cells, Cells) else Cells.of(cells)
+    n, mean = every.n, every.means
+    squares = np.add.reduceat(np.square(every.flat - np.repeat(mean, n)), every.starts)
     return Moments(n, mean, _sample_variance(squares, mean, n))
 
 

@@ -4,6 +4,7 @@ A bound that is not known is NaN. NaN compares false with everything, so an unkn
 anything.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import isfinite, isnan, nan
 from typing import Self
@@ -79,6 +80,14 @@ class Intervals:
 
     def __len__(self) -> int:
         return len(self.estimate)
+
+    def __iter__(self) -> Iterator[Interval]:
+        columns = (
+            column.tolist()
+            for column in (self.estimate, self.low, self.high, self.n, self.standard_error, self.df)
+        )
+        for estimate, low, high, n, error, df, codes in zip(*columns, self.warnings, strict=True):
+            yield Interval(estimate, low, high, self.confidence, self.method, n, self.claim, codes, error, df)
 
     def __getitem__(self, index: int) -> Interval:
         return Interval(

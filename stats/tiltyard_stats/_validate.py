@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltyard_stats._result import FloatArray, IntArray
+from tiltyard_stats.cells import Cells
 
 
 def number(name: str, value: object) -> float:
@@ -86,12 +87,14 @@ def pair(name: str, values: object) -> tuple[Any, Any]:
     return items[0], items[1]
 
 
-def cells(name: str, values: Sequence[ArrayLike] | FloatArray) -> list[FloatArray]:
+def cells(name: str, values: Sequence[ArrayLike] | FloatArray) -> Cells:
     """Finite observations of one or more cells, each of shape (n_cell,)."""
+    if isinstance(values, Cells) and len(values) and values.n.all() and np.isfinite(values.flat).all():
+        return values
     result = [sample(f"{name}[{index}]", cell) for index, cell in enumerate(listed(name, values))]
     if not result:
         raise ValueError(f"{name} (no cells) must hold at least one cell.")
-    return result
+    return Cells.of(result)
 
 
 def counts(name: str, value: ArrayLike) -> IntArray:
@@ -214,9 +217,7 @@ def rows(name: str, values: FloatArray) -> FloatArray:
     return np.atleast_2d(values)
 
 
-def cost_cells(
-    arm: Sequence[ArrayLike], baseline: Sequence[ArrayLike]
-) -> tuple[list[FloatArray], list[FloatArray]]:
+def cost_cells(arm: Sequence[ArrayLike], baseline: Sequence[ArrayLike]) -> tuple[Cells, Cells]:
     """Costs of two sides by cell, as many cells on both, with a baseline that costs something in each."""
     if len(arm) != len(baseline):
         raise ValueError(
@@ -224,8 +225,8 @@ def cost_cells(
         )
     sides = cells("arm", arm), cells("baseline", baseline)
     for name, side in zip(("arm", "baseline"), sides, strict=True):
-        costs(name, np.concatenate(side))
-    positive_means("baseline", np.array([cell.mean() for cell in sides[1]]))
+        costs(name, side.flat)
+    positive_means("baseline", sides[1].means)
     return sides
 
 

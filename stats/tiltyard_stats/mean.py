@@ -194,7 +194,7 @@ def stratified_mean(
 
 def _bounded(cells: Sequence[ArrayLike], bounds: tuple[float, float]) -> Moments:
     arrays = check.cells("cells", cells)
-    check.within("cells", np.concatenate(arrays), bounds)
+    check.within("cells", arrays.flat, bounds)
     return by_cell(arrays)
 
 
