@@ -80,6 +80,7 @@ class HeldAgents:
         self._pay = pay
         self._engines = engines
         self._gone: set[str] = set()
+        self._failures: list[Exception] = []
         self._seen: set[tuple[str, int]] = set()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._let_go)
@@ -91,6 +92,7 @@ class HeldAgents:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+        assert not self._failures, self._failures
 
     def agents(self) -> list[Agent]:
         """Those that wait or work now. Each call looks whose calls were paid."""
@@ -98,6 +100,11 @@ class HeldAgents:
         self._seen.update(agent.name for agent in found)
         self._look_for_calls()
         return found
+
+    def paid_on(self, engine: int, count: int) -> set[tuple[str, int]]:
+        """The attempts on one engine whose agents run, once a call was seen of so many of them."""
+        found = {agent.name for agent in self.agents() if agent.engine == engine} & self.paid
+        return found if len(found) >= count else set()
 
     def _on(self, number: int) -> Iterator[Agent]:
         wanted = [f"tiltyard.trial={self._trial}", "tiltyard.role=run"]
@@ -107,22 +114,29 @@ class HeldAgents:
             yield Agent(number, each["Id"], labels["tiltyard.run"], int(labels["tiltyard.attempt"]), worker)
 
     def _look_for_calls(self) -> None:
-        for journal in (cache_folder(os.environ) / "cluster").glob("*/*/*/calls.jsonl"):
-            run, _, attempt = journal.parent.name.partition(".")
-            with suppress(OSError, ValueError):
-                if (run, int(attempt)) in self._seen and journal.stat().st_size:
+        # A folder may vanish while it is looked at: the next look sees the others.
+        with suppress(OSError):
+            for journal in (cache_folder(os.environ) / "cluster").glob("*/*/*/calls.jsonl"):
+                run, _, attempt = journal.parent.name.partition(".")
+                if attempt.isdigit() and (run, int(attempt)) in self._seen and journal.stat().st_size:
                     self.paid.add((run, int(attempt)))
 
     def _let_go(self) -> None:
-        while not self._over.wait(0.3):
-            # An engine or a container may be going away just now.
-            with suppress(*_FAILURES):
-                for agent in self.agents():
-                    ready = not self._pay or agent.name in self.paid
-                    if ready and agent.container not in self._gone and self.may(agent):
-                        container = self._engines[agent.engine].containers.get(agent.container)
-                        if container.exec_run(["touch", "/tmp/go"]).exit_code == 0:
-                            self._gone.add(agent.container)
+        try:
+            while not self._over.wait(0.3):
+                # An engine or a container may be going away just now.
+                with suppress(*_FAILURES):
+                    self._let_some_go()
+        except Exception as error:  # noqa: BLE001  # told at the end
+            self._failures.append(error)
+
+    def _let_some_go(self) -> None:
+        for agent in self.agents():
+            ready = not self._pay or agent.name in self.paid
+            if ready and agent.container not in self._gone and self.may(agent):
+                container = self._engines[agent.engine].containers.get(agent.container)
+                if container.exec_run(["touch", "/tmp/go"]).exit_code == 0:
+                    self._gone.add(agent.container)
 
 
 def until(find: Callable[[], FoundT], what: str, seconds: float = PATIENCE) -> FoundT:

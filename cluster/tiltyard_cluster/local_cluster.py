@@ -172,7 +172,7 @@ class LocalCluster:
             f"--node-ip-address={host}", f"--object-store-memory={_STORE_BYTES}", "--num-cpus=0", "--block",
             f"--labels={json.dumps({'tiltyard-node': str(number)})}",
         ]  # fmt: skip
-        start = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start"]
+        start = [sys.executable, "-m", "tiltyard_cluster.ray_start"]
         if number > 0:
             return [*start, f"--address={self.address}", *common]
         port = self.address.rpartition(":")[2]

@@ -216,19 +216,13 @@ def test_a_trial_ends_complete_whatever_is_killed_hangs_or_is_away(
             "--cluster", grid.cluster.address, **grid.environ(),
         )  # fmt: skip
 
-    def at_work(driver: Any, engine: int) -> list[Any]:
-        """The agents on one engine that have paid, once there are some."""
-        return until(
-            lambda: (
-                _alive(driver)
-                and [one for one in held.agents() if one.engine == engine and one.name in held.paid]
-            ),
-            f"agents on engine {engine}",
-        )
+    def at_work(driver: Any, engine: int) -> set[tuple[str, int]]:
+        """The attempts on one engine, once both of its slots have one whose agent has paid."""
+        return until(lambda: _alive(driver) and held.paid_on(engine, 2), f"agents on engine {engine}")
 
     with grid.executions(world.name) as made, grid.held(world.name, pay=True) as held:
         driver = start()
-        victims = {one.name for one in at_work(driver, 1)}
+        victims = at_work(driver, 1)
         grid.cluster.node(1).kill()
         with store_away(grid):
             # Of the killed node's, which may still be there, none can settle a run.
@@ -244,7 +238,7 @@ def test_a_trial_ends_complete_whatever_is_killed_hangs_or_is_away(
         until(lambda: grid.containers(world.name) == [], "containers of a killed driver removed")
 
         driver = start()
-        hung = {one.name for one in at_work(driver, 2)}
+        hung = at_work(driver, 2)
         (raylet,) = held_agents.of_session(grid.cluster.node(2).process.pid, "raylet")
         os.kill(raylet, signal.SIGSTOP)
         held.may = lambda one: one.engine != 2
