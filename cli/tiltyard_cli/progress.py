@@ -31,8 +31,8 @@ class Tally:
         self._latest = 0.0
 
     def plan(self, event: Planned) -> None:
-        """The trial is laid out."""
-        self.total = event.total
+        """The trial is laid out, or its next part: grading comes in two."""
+        self.total = self.done + event.total
         self.spent = event.spent
         self._scripted = event.scripted
         for record in event.done:

@@ -96,6 +96,17 @@ def test_spend_counts_from_the_first_start() -> None:
     assert "2 left, 3,200 tokens, would be $1.25] " in would_be
 
 
+def test_a_second_part_counts_on() -> None:
+    """Questions without a solution are graded after those with one."""
+    tally = Tally()
+    for runs in (2, 1):
+        tally.plan(Planned(runs, ()))
+        for _ in range(runs):
+            tally.end(AttemptEnded(record(), final=True))
+
+    assert tally.line().startswith("3/3 done, 0 running, 0 left")
+
+
 def test_an_unknown_price_is_never_a_sum() -> None:
     tally = Tally()
     tally.end(AttemptEnded(record(usd=None), final=True))
