@@ -112,7 +112,7 @@ class Fidelity:
 
     @property
     def unknown(self) -> tuple[RunFidelity, ...]:
-        """Completed runs of which the calls are not there."""
+        """Completed runs of which calls are not there."""
         return tuple(run for run in self.runs if run.completed and run.problem is not None)
 
 
@@ -151,14 +151,15 @@ def _run(
     expected = tuple(name for name in (worker or asked,) if name)
     key = f"{run_key(record)}/{CALLS}"
     uses: dict[tuple[str | None, ...], Use] = {}
+    seen = 0
     for call in _calls(store, key):
         if call.outcome in _NOT_SENT:
             continue
+        seen += 1
         is_worker = fnmatchcase(call.role or "", worker) if worker else _is_role(call.role, asked)
         pair = (call.role, call.asked, call.model)
         uses.setdefault(pair, Use(*pair, worker=is_worker)).add(call)
-    metered = record.metered is not None and bool(record.metered.calls)
-    problem = f"{key} is not there" if metered and not uses else None
+    problem = _lacking(key, seen, (record.metered.calls or 0) if record.metered else 0)
     exempt = record.kind in _NO_AGENT or (record.kind in UNMETERED_KINDS and not expected and not uses)
     faithful = any(use.worker and use.answered for use in uses.values())
     return RunFidelity(
@@ -172,9 +173,18 @@ def _run(
         completed=record.outcome.counted,
         expected=expected,
         uses=tuple(uses.values()),
-        faithful=None if problem or exempt else faithful,
+        faithful=None if exempt or (problem and not faithful) else faithful,
         problem=problem,
     )
+
+
+def _lacking(key: str, seen: int, calls: int) -> str | None:
+    """That calls are missing, in words."""
+    if seen >= calls:
+        return None
+    if not seen:
+        return f"{key} is not there, or holds no call"
+    return f"{key} holds {seen} of the {calls} calls that the record counts"
 
 
 def _is_role(role: str | None, asked: str | None) -> bool:

@@ -29,7 +29,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
             "schema_version": 1, "run_id": f"{arm}{rep}".ljust(32, "0"), "trial": "t", "question": "q",
             "arm": arm, "agent": "claude", "rep": rep, "attempt": 1, "outcome": "passed", "seconds": 1.0,
             "started_at": "2026-01-01T00:00:00Z", "node": "", "kind": "claude", "model": "big",
-            "metered": {"calls": len(calls)} if calls else None,
+            "metered": {"calls": sum(call["outcome"] not in {"free", "refused"} for call in calls)},
         } | changes  # fmt: skip
         path = folder / "runs" / "q" / arm / "claude" / str(rep)
         path.mkdir(parents=True)
@@ -142,7 +142,20 @@ def test_calls_that_are_not_there_are_not_guessed(tiltyard: Command, write: Any)
     done = tiltyard("fidelity", "results")
 
     assert done.code == 2
-    assert done.out.endswith("UNKNOWN: q plain claude #1: runs/q/plain/claude/1/calls.jsonl is not there.\n")
+    why = "runs/q/plain/claude/1/calls.jsonl is not there, or holds no call"
+    assert done.out.endswith(f"UNKNOWN: q plain claude #1: {why}.\n")
+
+
+def test_calls_that_are_there_in_part_are_told(tiltyard: Command, write: Any) -> None:
+    """What is there shows the worker; how often it was called is not known."""
+    folder = write(1, _call(1, "big"), _call(2, "big"))
+    path = folder / "runs/q/plain/claude/1/calls.jsonl"
+    path.write_text(path.read_text().replace('"index": 2', '"index": "'))
+    done = tiltyard("fidelity", "results")
+
+    assert done.code == 2
+    assert "plain: 1 of 1 completed runs called the worker." in done.out
+    assert "calls.jsonl holds 1 of the 2 calls that the record counts." in done.out
 
 
 def test_a_torn_last_line_is_left_out(tiltyard: Command, write: Any) -> None:
