@@ -20,6 +20,16 @@ from tiltyard_cluster import FolderStore
 
 pytestmark = pytest.mark.slow
 TILTYARD = str(Path(sys.executable).with_name("tiltyard"))
+PAGES = (
+    "page.html",
+    "site/index.html",
+    "site/runs.html",
+    "site/arm/docs.html",
+    "site/capability/change.html",
+    "site/question/navigation+inherit.html",
+    "site/run/change+fix-range/docs/claude/1.html",
+)
+"""One of each kind."""
 _OWN = "document.title='owned'"
 EVIL = f"</pre><script>{_OWN}</script><img src=http://127.0.0.1:9/x onerror={_OWN}>"
 
@@ -77,15 +87,7 @@ def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
 def test_pages_ask_for_nothing_and_have_no_faults(pages: Path, visit: Callable[..., Visit]) -> None:
     """Every kind of page: no message on the console, no request but for itself, no serious finding of axe."""
     tab = visit()
-    for path in (
-        "page.html",
-        "site/index.html",
-        "site/runs.html",
-        "site/arm/docs.html",
-        "site/capability/change.html",
-        "site/question/navigation+inherit.html",
-        "site/run/change+fix-range/docs/claude/1.html",
-    ):
+    for path in PAGES:
         url = (pages / path).as_uri()
         tab.page.goto(url)
         tab.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
@@ -97,6 +99,26 @@ def test_pages_ask_for_nothing_and_have_no_faults(pages: Path, visit: Callable[.
         assert tab.asked == [url], path
         assert tab.said == [], path
         tab.asked.clear()
+
+
+@pytest.mark.parametrize("paper", [False, True])
+def test_nothing_stands_out_of_a_narrow_page(
+    pages: Path, visit: Callable[..., Visit], *, paper: bool
+) -> None:
+    """On a phone tables and drawings scroll in their frames, at a readable size; on paper all fits."""
+    page = visit(viewport={"width": 700 if paper else 400, "height": 800}).page
+    for path in (PAGES[0], PAGES[-1]) if paper else PAGES:
+        page.goto((pages / path).as_uri())
+        if paper:
+            page.evaluate("dispatchEvent(new Event('beforeprint'))")
+            page.emulate_media(media="print")
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, path
+        if not paper and page.locator("figure svg text").count():
+            letters = page.locator("figure svg text").first.evaluate(
+                "(part) => part.getBoundingClientRect().height"
+            )
+            assert letters > 9, path
 
 
 def test_dark_mode(pages: Path, visit: Callable[..., Visit]) -> None:
