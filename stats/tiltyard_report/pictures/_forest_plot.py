@@ -59,7 +59,9 @@ def _bar(axes: "Axes", forest: Forest, row: ForestRow, place: int, look: tuple[s
     if overall and place:
         axes.axhline(place - 0.5, color=FAINT, linewidth=0.8)
     if row.interval is None:
-        axes.text(0.5, place, row.why, transform=axes.get_yaxis_transform(), va="center", color=MUTED, size=8)
+        axes.text(
+            0.52, place, row.why, transform=axes.get_yaxis_transform(), va="center", color=MUTED, size=8
+        )
         return
     colour, marker = look
     if row.interval.known:
