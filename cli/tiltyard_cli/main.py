@@ -104,8 +104,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         error.show()
         return int(ExitCode.USAGE)
     except SystemExit as leaving:
-        # Typer's answer to a reader that has gone; it raises none otherwise.
-        return int(_said(BrokenPipeError(errno.EPIPE, str(leaving))))
+        if _reader_has_gone():
+            # Typer's answer to that.
+            return int(_said(BrokenPipeError(errno.EPIPE, str(leaving))))
+        # Ray's answer to a SIGTERM, while it is connected.
+        return int(_said(InterruptedTrialError("ended by a signal")))
     except Exception as error:  # noqa: BLE001  # the edge: nobody above could say anything better
         return int(_said(error))
     except KeyboardInterrupt:

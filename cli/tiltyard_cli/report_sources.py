@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tiltyard_cli.told import tell
 from tiltyard_specs.errors import DataError
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _source(name: str, endpoint: str | None, stack: ExitStack, *, by_record: boo
     from tiltyard_cluster import open_result  # noqa: PLC0415
     from tiltyard_cluster.reading import read_result  # noqa: PLC0415
 
-    store = open_result(name, endpoint)
+    store = open_result(name, endpoint, tell)
     if not by_record:
         table = _table(name, store, stack)
         if table is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltyard_cluster.outage import PATIENCE
+from tiltyard_cluster.outage import LOOK_PATIENCE, PATIENCE
 from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_specs.errors import UsageError
 
@@ -15,6 +15,9 @@ S3 = "s3://"
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 """Where boto3 looks for an endpoint."""
+
+
+_NEARLY_S3 = re.compile("s3[:;]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,9 @@ def parse_address(text: str | os.PathLike[str] | S3Address) -> Address:
         scheme, found, _ = text.partition("://")
         if found:
             raise UsageError(f"{text} names no results: {scheme}:// is not known; give a folder or s3://...")
+        if _NEARLY_S3.match(text):
+            # A folder of such a name would take paid runs that were meant for a bucket.
+            raise UsageError(f"{text} is no s3://bucket/prefix; for a folder of that name give ./{text}")
         return Path(text)
     bucket, _, prefix = text.removeprefix(S3).partition("/")
     if not _BUCKET.fullmatch(bucket):
@@ -80,14 +86,23 @@ def open_result(
     address: str | os.PathLike[str] | S3Address,
     endpoint: str | None = None,
     tell: Callable[[str], None] | None = None,
+    patience: float = LOOK_PATIENCE,
 ) -> Store:
     """The store of a result that is there.
+
+    Args:
+        address: A folder, or `s3://bucket/prefix`.
+        endpoint: Address of the S3 service, as for `open_store`.
+        tell: Told of outages of a service, one line each.
+        patience: Seconds that an outage may last; few by default, for whoever only looks.
 
     Raises:
         DataError: There is no such folder.
     """
     where = parse_address(address)
-    return FolderStore.open(where) if isinstance(where, Path) else open_store(where, endpoint, tell)
+    if isinstance(where, Path):
+        return FolderStore.open(where)
+    return open_store(where, endpoint, tell, patience)
 
 
 def local_home(address: S3Address, endpoint: str | None, cache: Path, environ: Mapping[str, str]) -> Path:

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from tiltyard_specs.errors import UnavailableError
 
 PATIENCE = 600.0
-"""Seconds that an outage of the store may last."""
+"""Seconds that an outage of the store may last while something is done that must not be lost."""
+LOOK_PATIENCE = 30.0
+"""The same for whoever only looks, and may look again."""
+_LOOK = "see that its address is right and that it runs, then start again"
 _AGAIN = 60.0
 """Seconds between two signs that it still lasts."""
 
@@ -46,10 +49,12 @@ class Outage:
             UnavailableError: It has lasted too long, or waiting cannot help.
         """
         now = time.monotonic()
-        if hopeless or now - since > self._patience:
+        if hopeless:
+            raise UnavailableError(f"the store at {self._store} cannot be asked: {problem}") from problem
+        if now - since > self._patience:
+            advice = "finished runs are kept: start again to go on" if self._patience >= PATIENCE else _LOOK
             raise UnavailableError(
-                f"the store at {self._store} does not answer: {problem}; finished runs are kept: "
-                "start again to go on"
+                f"the store at {self._store} does not answer: {problem}; {advice}"
             ) from problem
         with self._lock:
             if self._told is None:

@@ -1,7 +1,7 @@
 """How far a result is: what it should hold, what it does, what was spent, and who works on it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,18 +65,21 @@ class Status:
         return self.shard is not None or self.missing != 0
 
 
-def read_status(address: Address | str, endpoint: str | None = None) -> Status:
+def read_status(
+    address: Address | str, endpoint: str | None = None, tell: Callable[[str], None] | None = None
+) -> Status:
     """Look at a result.
 
     Args:
         address: A folder or `s3://bucket/prefix`.
         endpoint: Address of the S3 service.
+        tell: Told of its outages.
 
     Raises:
         DataError: There is no trial in it.
     """
     where = parse_address(address)
-    store = open_result(where, endpoint)
+    store = open_result(where, endpoint, tell)
     return _status(str(where), read_result(store, str(where)), who_works_on(where, store))
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from tiltyard_cluster.addresses import Address, open_result, open_store, parse_address
 from tiltyard_cluster.compaction import scratch_folder
 from tiltyard_cluster.layout import ATTEMPT, MANIFEST, RECORD, RUNS, TRIAL
+from tiltyard_cluster.outage import PATIENCE
 from tiltyard_cluster.status import who_works_on
 from tiltyard_cluster.store import Store
 from tiltyard_specs.errors import DataError, UnavailableError
@@ -49,7 +50,7 @@ def transfer(
         UnavailableError: A trial is running in one of them.
     """
     origin, goal = parse_address(source), parse_address(target)
-    stores = open_result(origin, endpoint, tell), open_store(goal, endpoint, tell)
+    stores = open_result(origin, endpoint, tell, PATIENCE), open_store(goal, endpoint, tell)
     for where, store in zip((origin, goal), stores, strict=True):
         if (who := who_works_on(where, store)) is not None:
             raise UnavailableError(f"a trial is running in {where} ({who}); wait for its end")

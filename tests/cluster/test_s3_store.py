@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import pytest
 
+from tiltyard_cluster.outage import PATIENCE, Outage
 from tiltyard_cluster.s3_client import make_client
 from tiltyard_cluster.s3_store import S3Store
 from tiltyard_specs import DataError, UnavailableError
@@ -204,10 +205,11 @@ def test_an_outage_without_end_is_an_error_that_says_so(s3_service: Any, prefix:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
     store = S3Store(s3_service.bucket, prefix, endpoint=f"http://127.0.0.1:{port}", patience=1.0)
-    with pytest.raises(
-        UnavailableError, match=r"does not answer.*finished runs are kept: start again to go on"
-    ):
+    with pytest.raises(UnavailableError, match=r"does not answer.*see that its address is right"):
         store.get("a")
+    long_ago = time.monotonic() - PATIENCE - 1
+    with pytest.raises(UnavailableError, match="finished runs are kept: start again to go on"):
+        Outage("s3://b/p", PATIENCE, None).go_on(OSError("away"), since=long_ago, hopeless=False)
 
 
 def test_wrong_keys_are_told_at_once(store: S3Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tiltyard_cluster import FolderStore
-from tiltyard_specs.errors import DataError, UnavailableError
+from tiltyard_cluster.addresses import parse_address
+from tiltyard_specs.errors import DataError, UnavailableError, UsageError
 
 _CONTRACT = importlib.util.spec_from_file_location(
     "store_contract", Path(__file__).with_name("store_contract.py")
@@ -140,3 +141,11 @@ def test_no_results_folder(tmp_path: Path) -> None:
         FolderStore.open(tmp_path / "nowhere")
 
     assert str(caught.value) == f"{tmp_path / 'nowhere'} is no results folder: there is no such folder"
+
+
+@pytest.mark.parametrize("text", ["s3:/bucket/p", "s3:bucket", "S3:/bucket", "s3;//b"])
+def test_what_nearly_names_a_bucket_is_no_folder(text: str) -> None:
+    """Paid runs that were meant for a bucket would lie in a folder of an odd name."""
+    with pytest.raises(UsageError, match=r"for a folder of that name give \./"):
+        parse_address(text)
+    assert parse_address(f"./{text}") == Path(text)

@@ -9,6 +9,7 @@ import typer
 
 from tiltyard_cli.columns import columns
 from tiltyard_cli.options import Results, S3Endpoint
+from tiltyard_cli.told import tell
 
 if TYPE_CHECKING:
     from tiltyard_cluster.fidelity import Fidelity, RunFidelity, Use
@@ -39,7 +40,7 @@ def fidelity(
     from tiltyard_cluster.places import run_files  # noqa: PLC0415
     from tiltyard_cluster.reading import read_result  # noqa: PLC0415
 
-    store = open_result(results, s3_endpoint)
+    store = open_result(results, s3_endpoint, tell)
     result = read_result(store, results)
     for problem in (*result.problems, *result.notes):
         typer.echo(f"tiltyard: {problem}", err=True)

@@ -44,10 +44,11 @@ def merge(
     from tiltyard_cluster import merge as merge_parts  # noqa: PLC0415
     from tiltyard_cluster.addresses import open_result, parse_address  # noqa: PLC0415
     from tiltyard_cluster.merge_target import open_target  # noqa: PLC0415
+    from tiltyard_cluster.outage import PATIENCE  # noqa: PLC0415
 
     made = read_plan(plan)
     with Waiting() as waiting:
-        stores = [(part, open_result(part, s3_endpoint, waiting)) for part in parts]
+        stores = [(part, open_result(part, s3_endpoint, waiting, PATIENCE)) for part in parts]
         target = open_target(parse_address(out), made, s3_endpoint, waiting)
         tally = merge_parts(made, stores, target, allow_partial=allow_partial, tell=waiting)
     typer.echo(f"{tally.words()}; {tally.attempts} earlier attempts kept")

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from tiltyard_cli.options import Results, S3Endpoint, SpecFile
+from tiltyard_cli.told import tell
 
 
 def rescore(
@@ -29,7 +30,7 @@ def rescore(
     from tiltyard_specs.visible import visible  # noqa: PLC0415
 
     trial = load(spec)
-    result = read_result(open_result(results, s3_endpoint), results)
+    result = read_result(open_result(results, s3_endpoint, tell), results)
     for problem in (*result.problems, *result.notes):
         typer.echo(f"tiltyard: {problem}", err=True)
     if result.receipt is not None and result.receipt.trial != trial.spec.name:

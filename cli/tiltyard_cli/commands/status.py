@@ -9,6 +9,7 @@ import typer
 
 from tiltyard_cli.columns import columns
 from tiltyard_cli.options import Results, S3Endpoint
+from tiltyard_cli.told import tell
 from tiltyard_cli.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def status(
 
     with Waiting() as waiting:
         waiting(f"reading {results}")
-        found = read_status(results, s3_endpoint)
+        found = read_status(results, s3_endpoint, tell)
     for problem in (*found.problems, *found.notes):
         typer.echo(f"tiltyard: {problem}", err=True)
     if as_json:

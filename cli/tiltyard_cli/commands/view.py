@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tiltyard_cli.options import Results, S3Endpoint
+from tiltyard_cli.told import tell
 
 _PORT = 8765
 
@@ -27,7 +28,7 @@ def view(
     from tiltyard_cli.waiting import Waiting  # noqa: PLC0415
     from tiltyard_cluster import open_result  # noqa: PLC0415
 
-    store = open_result(results, s3_endpoint)
+    store = open_result(results, s3_endpoint, tell)
     with Waiting() as waiting:
         waiting(f"reading {results}")
         site = LiveSite(partial(load_site, results, store, s3_endpoint), partial(signature, store))
