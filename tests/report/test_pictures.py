@@ -140,3 +140,23 @@ def test_the_same_report_gives_the_same_bytes(trials: ModuleType, drawn: Draw) -
     again: dict[str, Any] = {picture.key: picture for picture in draw(picture_numbers(report), report)}
 
     assert again == drawn(trials, "two_agents")
+
+
+@pytest.mark.slow
+def test_an_arm_has_one_colour_in_all_pictures(make: ModuleType) -> None:
+    """Also where the baseline, or an arm of unknown cost, is not drawn."""
+    rows = []
+    for arm, factor in (("plain", 1.0), ("docs", 0.6), ("graph", 1.4)):
+        tokens = [int(value * factor) for value in (20_000, 22_000, 25_000, 19_000)]
+        rows += make.series("q", arm, "g", tokens) + make.series("r", arm, "g", tokens)
+    # The cost of docs is not fully known.
+    rows[8] |= {"usage": None, "metered": None}
+    report = analyse(rows, baseline="plain")
+    pictures = {picture.key: picture.svg for picture in draw(picture_numbers(report), report)}
+    used = {key: set(re.findall(r"--s(\d)\b", svg)) for key, svg in pictures.items()}
+
+    assert used["repeats"] == {"1", "2", "3"}
+    assert used["forest-passes"] == {"2", "3"}
+    assert used["forest-tokens"] == {"2", "3"}
+    assert used["settled"] == {"3"}
+    assert used["trade"] == {"1", "3"}

@@ -238,3 +238,27 @@ def test_an_overview_of_thousands_of_questions_stays_readable(make: ModuleType) 
     assert page.count('<th scope="row">') == 500
     assert "100 more questions are in the" in page
     assert site.page("question/q0599.html")
+
+
+def test_pages_of_arms_and_capabilities_have_the_numbers_of_the_report(runs: list[dict[str, Any]]) -> None:
+    """How an arm compares, with its verdict; what the arms did in a capability, a mean run each."""
+    site = site_of(runs)
+    row = site.report.agents[0].arms[1]
+    assert row.relative_tokens
+    ratio = row.relative_tokens.ratio
+    assert ratio
+    group = next(group for arm in site.report.groups for group in arm.groups if group.name == "change")
+    assert group.tokens.interval
+    assert group.correct
+
+    arm, capability = site.page(f"arm/{row.arm}.html") or "", site.page("capability/change.html") or ""
+    assert f"<dd>{ratio.estimate:.2f}x ({ratio.low:.2f} to {ratio.high:.2f}), " in arm
+    assert "Passes beside the baseline&#39;s" in arm
+    assert f'<td class="n">{group.correct.successes}/{group.correct.n}</td>' in capability
+    assert f'<td class="n">{group.tokens.interval.estimate:,.0f}</td>' in capability
+
+
+def test_a_run_that_called_no_model_has_no_table_of_calls(runs: list[dict[str, Any]]) -> None:
+    """As those of text agents."""
+    assert "Model calls" not in run_page(runs[0], Files(calls_jsonl=b""))
+    assert "Model calls" in run_page(runs[0], Files(calls_jsonl=b'{"index": 1}\n'))
