@@ -1,7 +1,7 @@
 """Each arm against the baseline: passes, cost, time, what changed, what flips, what would settle it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 
 import numpy as np
@@ -26,6 +26,7 @@ from tiltyard_report._sample import Quantity, sample
 from tiltyard_report._selection import Selection
 from tiltyard_report._sensitivity import Sensitivity, sensitivity
 from tiltyard_report._settle import settle_passes, settle_tokens
+from tiltyard_report._verdicts import UNEVEN
 from tiltyard_report.delta_model import Delta, PassDifference
 from tiltyard_report.model import Comparison
 from tiltyard_stats import (
@@ -52,10 +53,13 @@ class _Work:
     pairs: Mapping[Cell, tuple[Sequence[Run], Sequence[Run]]]
     tokens: Mapping[Cell, Comparison]
     judged: Mapping[Cell, Judged]
+    uneven: bool
 
 
-def deltas(chosen: Selection, compared: Mapping[Cell, Comparison]) -> dict[Cell, Delta]:
-    """Every arm beside the baseline of the same agent."""
+def deltas(
+    chosen: Selection, compared: Mapping[Cell, Comparison], *, uneven: bool = False
+) -> dict[Cell, Delta]:
+    """Every arm beside the baseline of its agent; `uneven` where an arm lost more than chance explains."""
     options = chosen.options
     pairs = {
         (agent, arm): (runs, chosen.cells[agent, chosen.baseline])
@@ -68,7 +72,7 @@ def deltas(chosen: Selection, compared: Mapping[Cell, Comparison]) -> dict[Cell,
         chosen.clusters,
         partial=chosen.partial,
     )
-    work = _Work(chosen, options, pairs, compared, judged)
+    work = _Work(chosen, options, pairs, compared, judged, uneven)
     counted_otherwise = sensitivity(pairs, compared, judged, chosen)
     return {cell: _delta(cell, work, counted_otherwise[cell]) for cell in pairs}
 
@@ -81,7 +85,7 @@ def _delta(cell: Cell, work: _Work, otherwise: Sensitivity) -> Delta:
     factors = factor_changes(chosen.facts, chosen.baseline or "", arm)
     changes = _changes(judged, options.threshold)
     return Delta(
-        passes=_passes(cell, judged, work) if judged else None,
+        passes=_passes(cell, judged, work, lost=otherwise.bounds is not None) if judged else None,
         factors=factors[0],
         factor_warnings=factors[1],
         regressed=changes[0],
@@ -104,10 +108,12 @@ def _delta(cell: Cell, work: _Work, otherwise: Sensitivity) -> Delta:
     )
 
 
-def _passes(cell: Cell, judged: Judged, work: _Work) -> PassDifference:
+def _passes(cell: Cell, judged: Judged, work: _Work, *, lost: bool) -> PassDifference:
     test, both = judged.tested, judged.pair
     who = f"{cell[1]} minus {work.chosen.baseline} with {cell[0]}"
-    interval = test.interval
+    interval, decision = test.interval, judged.decision
+    if lost and work.uneven:
+        decision = replace(decision, warnings=(*decision.warnings, UNEVEN))
     return PassDifference(
         design=work.options.design,
         rule=test.rule,
@@ -123,7 +129,7 @@ def _passes(cell: Cell, judged: Judged, work: _Work) -> PassDifference:
         questions=both.ours.questions,
         left_out=both.left_out,
         detectable=_detectable(interval),
-        decision=judged.decision,
+        decision=decision,
         method=_pass_method(judged, len(work.judged)),
         claim=claim_sentence("difference in the pass rate", interval.claim),
         estimand=estimand(

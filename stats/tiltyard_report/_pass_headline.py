@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._passes import HIGHER, LOWER
-from tiltyard_report._verdicts import Compared, decision
+from tiltyard_report._verdicts import UNEVEN, Compared, decision
 from tiltyard_report.delta_model import PassDifference
 from tiltyard_report.model import AgentReport, ArmRow
 from tiltyard_stats.decide import NO_DIFFERENCE, NO_VERDICT
@@ -39,6 +39,12 @@ def headline(agents: Sequence[AgentReport], baseline: str, tokens: Compared) -> 
 def _said(agent: str, row: ArmRow, base: ArmRow | None, passes: PassDifference, baseline: str) -> str:
     points = fmt.points(passes.interval.estimate)
     size = f"{points.lstrip('+-')} points {'less' if points.startswith('-') else 'more'} often than"
+    found = row.delta.bounds if row.delta else None
+    if found and UNEVEN in passes.decision.warnings:
+        return (
+            f"{row.arm} passes {fmt.points(found.low)} to {fmt.points(found.high)} points more often than "
+            f"{baseline} with {agent}, wherever the lost runs would have ended: {decision(passes.decision)}"
+        )
     level = fmt.level(passes.interval.confidence)
     bounds = f"{level}% {fmt.point_bounds(passes.interval)}"
     sure = "" if passes.adjusted != passes.adjusted else f", {fmt.pvalue(passes.adjusted)}"

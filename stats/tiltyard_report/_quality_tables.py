@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tiltyard_report import _format as fmt
 from tiltyard_report._table import escape, table
-from tiltyard_report._verdicts import decision
+from tiltyard_report._verdicts import UNEVEN, decision
 from tiltyard_report.measure_model import Measure
 from tiltyard_report.model import AgentReport, ArmRow, Report
 from tiltyard_report.quality_model import Quality
@@ -92,7 +92,7 @@ def _rates(rows: Sequence[ArmRow], report: Report) -> str:
     columns = {
         "arm": [row.arm for row in rows],
         f"pass rate, % ({level}%)": fmt.intervals([_rate(row) for row in rows], _percent),
-        f"points ({level}%)": [_points(row, report) for row in rows],
+        f"points ({level}%)": [_points(row) for row in rows],
         "sees": [fmt.amount(item.detectable, _percent) if item else fmt.NONE for item in passes],
         "p": [fmt.NONE if item is None else fmt.bare_pvalue(item.adjusted) for item in passes],
         "verdict": [
@@ -103,13 +103,13 @@ def _rates(rows: Sequence[ArmRow], report: Report) -> str:
     return _table(columns)
 
 
-def _points(row: ArmRow, report: Report) -> str:
+def _points(row: ArmRow) -> str:
     """The difference; its bounds where an arm lost more runs than chance explains: then no point is known."""
     item = row.delta.passes if row.delta else None
     if item is None:
         return fmt.NONE
-    bounds = row.delta.bounds if row.delta and report.losses and report.losses.uneven else None
-    if bounds:
+    bounds = row.delta.bounds if row.delta else None
+    if bounds and UNEVEN in item.decision.warnings:
         return f"bounds {fmt.points(bounds.low)} to {fmt.points(bounds.high)}"
     return f"{fmt.points(item.interval.estimate)} ({fmt.point_bounds(item.interval)})"
 

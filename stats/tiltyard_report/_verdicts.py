@@ -8,7 +8,9 @@ from tiltyard_report.model import AgentReport, ArmRow, Comparison
 from tiltyard_stats import Decision
 from tiltyard_stats.decide import MINIMUM_RUNS, NO_VERDICT
 
+UNEVEN = "uneven-losses"
 WORDS = {
+    UNEVEN: "runs lost unevenly",
     "few-runs": f"under {MINIMUM_RUNS} runs a side",
     "unknown-bound": "interval not known",
     "unknown-cost": "no tokens to compare",

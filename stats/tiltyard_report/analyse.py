@@ -134,7 +134,8 @@ def _read(results: Sequence["Records"], attempts: Sequence[Mapping[str, object]]
 
 def _report(chosen: Selection) -> Report:
     compared, choices = _compare(chosen), chosen.options
-    changed = deltas(chosen, compared)
+    lost = _uneven.losses(chosen.runs)
+    changed = deltas(chosen, compared, uneven=lost is not None and lost.uneven)
     agents = agent_reports(chosen, compared, changed)
     judged = sum(not isnan(comparison.adjusted) for comparison in compared.values())
     audit = _audit.audit(chosen.audited, chosen.audits)
@@ -148,7 +149,7 @@ def _report(chosen: Selection) -> Report:
         runs=chosen.runs,
         audit=audit,
     )
-    rows, lost = question_rows(chosen), _uneven.losses(chosen.runs)
+    rows = question_rows(chosen)
     drifts, question_lost = _trend.trends(chosen), _uneven.question_loss(chosen.runs)
     grouped, incomplete = groups(chosen, rows)
     by_arm = chosen.runs.split("arm")

@@ -93,10 +93,30 @@ def test_bounds_stand_instead_of_a_point(make: ModuleType) -> None:
     assert (bounds.lost_arm, bounds.lost_baseline) == (8, 0)
     text = render_markdown(report)
     assert "| bounds -10.0 to +30.0 |" in text
+    assert "no clear difference (runs lost unevenly)" in text
     assert (
         "docs with codex: wherever the crashed runs (8 against 0) would have ended, the difference is "
         "-10.0 to +30.0 points ("
     ) in text
+
+
+def test_the_first_sentence_gives_the_bounds_too(make: ModuleType) -> None:
+    """Where it speaks of passes."""
+    ends = {
+        "plain": ["passed"] * 10 + ["failed"] * 10,
+        "docs": ["infra"] * 8 + ["passed"] * 8 + ["failed"] * 4,
+    }
+    records = [
+        make.record("q", arm, "probe", rep, None, kind="text", outcome=end, reason=None)
+        for arm, outcomes in ends.items()
+        for rep, end in enumerate(outcomes, 1)
+    ]
+    headline = analyse(records, baseline="plain").headline
+
+    assert headline.startswith(
+        "docs passes -10.0 to +30.0 points more often than plain with probe, wherever the lost runs would "
+        "have ended: no clear difference (runs lost unevenly)"
+    )
 
 
 def test_a_point_stands_where_losses_are_even(make: ModuleType) -> None:
