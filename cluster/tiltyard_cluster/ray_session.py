@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from textwrap import shorten
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,6 +22,8 @@ from tiltyard_cluster.ray_demand import Bundles
 from tiltyard_specs.errors import UnavailableError
 
 _LOOPBACK = "127."
+_UNHEARD = "Failed to connect to Ray cluster"
+"""What Ray says where somebody answers and is no head, or takes our token for a wrong one."""
 _PROBE_SECONDS = 5.0
 _QUIET = {
     "RAY_AUTH_MODE": "token",
@@ -82,6 +85,7 @@ class RaySession:
             UnavailableError: No such cluster, it wants another token, or this machine is no part of it.
         """
         require_ray()
+        _require_answer(self.address)
         wanted = _QUIET | dict(os.environ) | dict(self.environ)
         if self.address.startswith(_LOOPBACK):
             # Else Ray takes the address of the network card for the one that was meant.
@@ -198,11 +202,7 @@ class RaySession:
                 **own,
             )
         except Exception as error:  # Ray raises what it likes here
-            said = " ".join(str(error).split())[:400]
-            raise UnavailableError(
-                f"the Ray cluster at {self.address} cannot be used: {said}. This machine must be one of its "
-                "nodes (`ray start --address=HOST:PORT`), with the cluster's token in RAY_AUTH_TOKEN"
-            ) from error
+            raise UnavailableError(_refusal(self.address, error)) from error
         _hush()
 
     def _restore(self) -> None:
@@ -222,6 +222,32 @@ def _names(nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield address
         else:
             yield host if hosts.count(host) == 1 else f"{host}/{address}"
+
+
+def _require_answer(address: str) -> None:
+    """Ray itself asks for two minutes, and in its own words."""
+    host, found, port = address.rpartition(":")
+    if not found:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _PROBE_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise UnavailableError(
+            f"nothing answers at {address} ({error}); see that the cluster runs and that its head is there"
+        ) from error
+
+
+def _refusal(address: str, error: Exception) -> str:
+    said = " ".join(str(error).split())
+    if type(error).__name__ == "AuthenticationError" or _UNHEARD in said:
+        return (
+            f"the Ray cluster at {address} does not let us in: give its token in RAY_AUTH_TOKEN_PATH, as "
+            "`tiltyard cluster up` prints it, or in RAY_AUTH_TOKEN, and see that the port is its head's"
+        )
+    return (
+        f"the Ray cluster at {address} cannot be used: {shorten(said, 400, placeholder=' ...')} "
+        "This machine must be one of its nodes: `ray start --address=HOST:PORT`"
+    )
 
 
 @contextmanager

@@ -195,7 +195,7 @@ def test_a_wrong_token_is_told(world: Any, grid: Grid) -> None:
     found = world("cluster", "doctor", grid.cluster.address, **environ)
 
     assert found.code == 69
-    assert "RAY_AUTH_TOKEN" in found.err
+    assert "does not let us in: give its token in RAY_AUTH_TOKEN_PATH" in found.err
 
 
 def test_a_trial_ends_complete_whatever_is_killed_hangs_or_is_away(
