@@ -60,7 +60,11 @@ def _table(columns: dict[str, list[str]]) -> str:
 
 def _signed(value: float) -> str:
     text = fmt.significant(abs(value))
-    return text if float(text.replace(",", "")) == 0 else f"{'+' if value > 0 else '-'}{text}"
+    return (
+        text
+        if text.startswith("<") or float(text.replace(",", "")) == 0
+        else f"{'+' if value > 0 else '-'}{text}"
+    )
 
 
 def _thousands(value: float) -> str:

@@ -4,16 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import nan
 
+import numpy as np
+
+from tiltyard_report._grid import Grid
 from tiltyard_report._measures import bounds_of, score, seconds, tokens, usd
 from tiltyard_report._sample import Quantity, Sample
 from tiltyard_report._selection import Selection
 from tiltyard_report.measure_model import Measure, Rate
 from tiltyard_report.model import QuestionCell, QuestionRow
-from tiltyard_stats import Interval, cell_means, cost_ratio, newcombe_diff, wilson
-from tiltyard_stats._result import FloatArray
-
-_COMPARED = 200
-"""Questions up to which each one is compared by itself: nobody reads more intervals than that."""
+from tiltyard_stats import Interval, cell_means, wilson
+from tiltyard_stats._result import IntArray
+from tiltyard_stats.cost import cost_ratio_cells
+from tiltyard_stats.two_proportions import newcombe_diffs
 
 
 def question_rows(chosen: Selection) -> tuple[QuestionRow, ...]:
@@ -29,7 +31,7 @@ def question_rows(chosen: Selection) -> tuple[QuestionRow, ...]:
 
 
 def _baseline(chosen: Selection, agent: str, arm: str) -> Sample | None:
-    if arm == chosen.baseline or chosen.baseline is None or len(chosen.questions) > _COMPARED:
+    if arm == chosen.baseline or chosen.baseline is None:
         return None
     return chosen.cells.get((agent, chosen.baseline))
 
@@ -41,7 +43,7 @@ def _cells(
     rates = _rates(names, runs, level)
     measures = [_measures(names, runs, quantity, level) for quantity in (tokens, usd, seconds, score)]
     ratios = _ratios(runs, baseline, level) if baseline else {}
-    moves = _differences(rates, _rates(names, baseline, level), names, level) if baseline else {}
+    moves = _differences(runs.grid, baseline.grid, level) if baseline else {}
     return [
         QuestionCell(
             agent=agent,
@@ -93,26 +95,29 @@ def _measure(interval: Interval | None, known: int, unknown: int) -> Measure:
 
 def _ratios(ours: Sample, theirs: Sample, level: float) -> dict[str, Interval]:
     """Of the questions of which the tokens of every run are known."""
-    sides = [_whole(side) for side in (ours, theirs)]
-    return {
-        name: cost_ratio(cell, sides[1][name], confidence=level)
-        for name, cell in sides[0].items()
-        if name in sides[1] and sides[1][name].sum() > 0
-    }
+    sides = _whole(ours), _whole(theirs)
+    common = np.intersect1d(*sides, assume_unique=True)
+    bases = theirs.by_question(tokens).on(common)
+    common, bases = common[bases.sums > 0], bases.take(np.flatnonzero(bases.sums > 0))
+    if not len(common):
+        return {}
+    arms = ours.by_question(tokens).on(common)
+    return dict(zip(ours.named(common), cost_ratio_cells(arms, bases, confidence=level), strict=True))
 
 
-def _whole(runs: Sample) -> dict[str, FloatArray]:
-    known, grid = runs.by_question(tokens), runs.grid
-    counted = dict(zip(grid.questions, grid.runs.tolist(), strict=True))
-    cells = zip(known, known.cells, strict=True)
-    return {name: cell for name, cell in cells if len(cell) == counted[name]}
+def _whole(runs: Sample) -> IntArray:
+    """The places of those questions."""
+    known = runs.by_question(tokens)
+    counted = runs.grid.runs[np.searchsorted(runs.places, known.places)]
+    places: IntArray = known.places[known.cells.n == counted]
+    return places
 
 
-def _differences(
-    ours: Sequence[Rate], theirs: Sequence[Rate], names: Sequence[str], level: float
-) -> dict[str, Interval]:
-    return {
-        name: newcombe_diff(one.successes, one.n, other.successes, other.n, confidence=level)
-        for name, one, other in zip(names, ours, theirs, strict=True)
-        if one.n and other.n
-    }
+def _differences(ours: Grid, theirs: Grid, level: float) -> dict[str, Interval]:
+    common, *places = np.intersect1d(ours.questions, theirs.questions, return_indices=True)
+    if not len(common):
+        return {}
+    counts = [
+        part[at] for side, at in zip((ours, theirs), places, strict=True) for part in (side.passes, side.runs)
+    ]
+    return dict(zip(common.tolist(), newcombe_diffs(*counts, confidence=level), strict=True))

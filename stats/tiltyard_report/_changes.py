@@ -8,6 +8,8 @@ from tiltyard_report.model import AgentReport, ArmRow, QuestionRow
 from tiltyard_stats.decide import NO_DIFFERENCE, NO_VERDICT
 
 _SHOWN = 5
+_MANY = 200
+"""Questions above which those that moved most did so by chance: then their number says more."""
 _WORTH = 0.05
 """A move of a mean, as a share, that is worth a sentence."""
 
@@ -17,7 +19,8 @@ def changes(
 ) -> tuple[str, ...]:
     """At most five sentences, the largest change of each kind first."""
     rows = [(agent.agent, row, row.delta) for agent in agents for row in agent.arms if row.delta]
-    said = [*_flips(rows), *_passes(rows), *_tokens(rows), *_questions(questions)]
+    moved = _moves(rows, len(questions)) if len(questions) > _MANY else _questions(questions)
+    said = [*_flips(rows), *_passes(rows), *_tokens(rows), *moved]
     return tuple(said[:_SHOWN]) if baseline is not None else ()
 
 
@@ -60,6 +63,17 @@ def _tokens(rows: _Rows) -> Iterable[str]:
     for agent, arm, ratio in sorted(clear, key=lambda item: -abs(fmt.log_size(item[2].estimate))):
         bounds = f"{fmt.factor(ratio.low)} to {fmt.factor(ratio.high)}"
         yield f"Tokens of {arm} with {agent}: {fmt.factor(ratio.estimate)}x ({bounds})."
+
+
+def _moves(rows: _Rows, questions: int) -> Iterable[str]:
+    """How many questions moved, of all; which ones they are stands in the CSV."""
+    for agent, row, delta in rows:
+        up, down = len(delta.improved), len(delta.regressed)
+        if up or down:
+            yield (
+                f"{row.arm} with {agent}: of {questions:,} questions {up:,} pass more often and {down:,} "
+                f"less, by over {fmt.percent(delta.threshold)} points (each one is a lead: few runs)."
+            )
 
 
 def _questions(questions: Sequence[QuestionRow]) -> Iterable[str]:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Mapping
+from functools import cache
 from math import isfinite
 
 from tiltyard_report.measure_model import Measure
@@ -111,10 +112,15 @@ def _cases(report: Report) -> Iterable[dict[str, _Value]]:
                 **_interval("pass_rate_difference", cell.difference),
             }
             for k in report.pass_k:
-                for name, rate in (("at", pass_at_k), ("hat", pass_hat_k)):
-                    known = rate([passed], [runs], k).estimate if runs >= k else None
-                    fields[f"pass_{name}_{k}"] = known
+                for name in ("at", "hat"):
+                    fields[f"pass_{name}_{k}"] = _of_k(name, passed, runs, k) if runs >= k else None
             yield fields
+
+
+@cache
+def _of_k(name: str, passed: int, runs: int, k: int) -> float:
+    """Few counts are different ones, however many questions there are."""
+    return (pass_at_k if name == "at" else pass_hat_k)([passed], [runs], k).estimate
 
 
 def _interval(name: str, item: Interval | None) -> dict[str, _Value]:

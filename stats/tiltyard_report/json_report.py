@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
+from functools import cache
 from math import isfinite
+from typing import Any
 
 from tiltyard_report.model import Report
 from tiltyard_specs.visible import visible
@@ -15,7 +17,7 @@ def render_json(report: Report) -> str:
 
     What a terminal would obey is escaped as JSON does, so that a reader gets it back as it was.
     """
-    text = json.dumps(_plain(asdict(report)), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_plain(report), indent=2, ensure_ascii=False, allow_nan=False)
     return _ODD.sub(_escaped, text) + "\n"
 
 
@@ -28,7 +30,14 @@ def _escaped(found: re.Match[str]) -> str:
     return f"\\u{ord(character):04x}" if visible(character) != character else character
 
 
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
 def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(getattr(value, name)) for name in _names(type(value))}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,6 +1,6 @@
 """Relative cost in one cell: the ratio of two arms' arithmetic mean costs, whatever the unit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 
 from tiltyard_stats import _cost_methods as methods
 from tiltyard_stats import _validate as check
+from tiltyard_stats._logratio import each, log_intervals
+from tiltyard_stats._moments import by_cell
 from tiltyard_stats._result import FloatArray, Interval, Intervals
 from tiltyard_stats.resample import RESAMPLES, Rng
 
@@ -102,6 +104,37 @@ def cost_ratio(
         rng=rng,
         exact=exact,
     )[0]
+
+
+def cost_ratio_cells(
+    arm: Sequence[ArrayLike],
+    baseline: Sequence[ArrayLike],
+    *,
+    confidence: float = 0.95,
+    claim: str = "these runs",
+) -> Intervals:
+    """Relative cost in each of many cells of any sizes, by the "log-t" method of `cost_ratio`.
+
+    Parameters
+    ----------
+    arm, baseline : sequence of arrays of float, one array of shape (n_cell,) per cell
+        Costs by cell, in the same order on both sides.
+    confidence, claim
+        As for `cost_ratio`.
+
+    Returns
+    -------
+    Intervals
+        One per cell.
+
+    Examples
+    --------
+    >>> ratios = cost_ratio_cells([[10, 12], [40, 44, 42]], [[20, 24], [80, 88]])
+    >>> ratios.estimate.round(2).tolist()
+    [0.5, 0.5]
+    """
+    arms, bases = (by_cell(side) for side in check.cost_cells(arm, baseline))
+    return log_intervals(each(arms, bases), arms.n + bases.n, "log-t", claim, confidence)
 
 
 def cost_ratios(

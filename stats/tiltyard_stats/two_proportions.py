@@ -4,10 +4,11 @@ from math import nan, sqrt
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tiltyard_stats import _hypergeometric as hypergeometric
 from tiltyard_stats import _validate as check
-from tiltyard_stats._result import FloatArray, Interval, TestResult
+from tiltyard_stats._result import FloatArray, Interval, Intervals, TestResult
 from tiltyard_stats._special import normal_quantile, normal_two_sided
 from tiltyard_stats.proportion import wilson_bounds
 
@@ -71,6 +72,54 @@ def newcombe_diff(
     lower, upper = mover((rates[0], low[0], high[0]), (rates[1], low[1], high[1]))
     estimate = float(rates[0] - rates[1])
     return Interval(estimate, float(lower), float(upper), confidence, "newcombe", n_a + n_b, claim)
+
+
+def newcombe_diffs(
+    successes_a: ArrayLike,
+    n_a: ArrayLike,
+    successes_b: ArrayLike,
+    n_b: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    claim: str = "these runs",
+) -> Intervals:
+    """Newcombe's interval for each of many differences, see `newcombe_diff`.
+
+    Parameters
+    ----------
+    successes_a, n_a, successes_b, n_b : arrays of int, shape (cells,)
+        Passes and runs of the two sides.
+    confidence, claim
+        As for `newcombe_diff`.
+
+    Returns
+    -------
+    Intervals
+        One per cell.
+
+    Examples
+    --------
+    >>> newcombe_diffs([40, 3], [50, 4], [30, 4], [50, 4]).estimate.round(3).tolist()
+    [0.2, -0.25]
+    """
+    a, runs_a = check.cases("successes_a", successes_a, "n_a", n_a)
+    b, runs_b = check.cases("successes_b", successes_b, "n_b", n_b)
+    z = normal_quantile(0.5 + check.proportion("confidence", confidence) / 2)
+    sides = [(k / n, *wilson_bounds(k / n, n, z)) for k, n in ((a, runs_a), (b, runs_b))]
+    low, high = mover(sides[0], sides[1])
+    unknown = np.full(a.shape, np.nan)
+    return Intervals(
+        estimate=sides[0][0] - sides[1][0],
+        low=low,
+        high=high,
+        confidence=confidence,
+        method="newcombe",
+        n=runs_a + runs_b,
+        claim=claim,
+        warnings=((),) * len(a),
+        standard_error=unknown,
+        df=unknown,
+    )
 
 
 def mover(a: Limits, b: Limits) -> tuple[FloatArray, FloatArray]:

@@ -4,8 +4,9 @@ These are the curves over all attempts and the frontier in cost and pass rate al
 and means of the report, so that a million runs are drawn as quickly as ten.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isnan, log, nan
+from typing import Literal
 
 from tiltyard_report.model import ArmRow, QuestionCell, Report
 from tiltyard_report.pictures.numbers import (
@@ -15,6 +16,7 @@ from tiltyard_report.pictures.numbers import (
     Forest,
     ForestRow,
     HeatCell,
+    Moved,
     Numbers,
     Settled,
     Stretch,
@@ -24,6 +26,8 @@ from tiltyard_stats import Interval, pareto, pass_at_k, pass_hat_k
 
 _MANY_K = 10
 """Attempts up to which the curves go."""
+_QUESTIONS = 200
+"""Questions of each comparison that a picture and its table are made of: those that moved most."""
 _UNKNOWN = "tokens not fully known"
 
 
@@ -51,48 +55,52 @@ def _forests(report: Report) -> Iterator[Forest]:
     for question in report.questions:
         for cell in question.cells:
             cells.setdefault((cell.agent, cell.arm), []).append((question.question, cell))
-    yield Forest(
-        "tokens",
-        report.baseline,
-        tuple(
-            row for agent, arm in compared for row in _token_rows(agent, arm, cells.get((agent, arm.arm), ()))
-        ),
-    )
-    yield Forest(
-        "passes",
-        report.baseline,
-        tuple(
-            row for agent, arm in compared for row in _pass_rows(agent, arm, cells.get((agent, arm.arm), ()))
-        ),
-    )
+    compared_cells = [(agent, arm, cells.get((agent, arm.arm), ())) for agent, arm in compared]
+    yield _forest("tokens", report.baseline, compared_cells)
+    yield _forest("passes", report.baseline, compared_cells)
 
 
-def _token_rows(agent: str, arm: ArmRow, cells: Sequence[tuple[str, QuestionCell]]) -> Iterator[ForestRow]:
+_Compared = tuple[str, ArmRow, Sequence[tuple[str, QuestionCell]]]
+
+
+def _forest(quantity: Literal["tokens", "passes"], baseline: str, compared: Sequence[_Compared]) -> Forest:
+    rows: list[ForestRow] = []
+    moved: list[Moved] = []
+    for agent, arm, cells in compared:
+        tokens = quantity == "tokens"
+        rows.append((_token_row if tokens else _pass_row)(agent, arm))
+        known = [
+            (name, interval)
+            for name, cell in cells
+            if (interval := cell.relative_tokens if tokens else cell.difference)
+        ]
+        if len(cells) > 1:
+            size: Callable[[Interval], float] = _distance if tokens else _size
+            ranked = sorted(known, key=lambda item: -size(item[1]))
+            rows += [ForestRow(agent, arm.arm, *item) for item in ranked[:_QUESTIONS]]
+        if len(known) > _QUESTIONS:
+            neutral = 1.0 if tokens else 0.0
+            up, down = (sum(side * (item.estimate - neutral) > 0 for _, item in known) for side in (1, -1))
+            moved.append(Moved(agent, arm.arm, up, down, len(known)))
+    return Forest(quantity, baseline, tuple(rows), tuple(moved))
+
+
+def _token_row(agent: str, arm: ArmRow) -> ForestRow:
     compared = arm.relative_tokens
     ratio = compared.ratio if compared else None
     why = "" if ratio else _UNKNOWN if compared and compared.gaps else "no tokens to compare"
-    yield ForestRow(agent, arm.arm, None, ratio, why)
-    known = [(name, cell.relative_tokens) for name, cell in cells if cell.relative_tokens]
-    if len(cells) > 1:
-        for name, interval in sorted(known, key=lambda item: -_distance(item[1])):
-            yield ForestRow(agent, arm.arm, name, interval)
+    return ForestRow(agent, arm.arm, None, ratio, why)
 
 
-def _pass_rows(agent: str, arm: ArmRow, cells: Sequence[tuple[str, QuestionCell]]) -> Iterator[ForestRow]:
+def _pass_row(agent: str, arm: ArmRow) -> ForestRow:
     passes = arm.delta.passes if arm.delta else None
-    verdict = passes.decision.verdict if passes else ""
-    yield ForestRow(
-        agent,
-        arm.arm,
-        None,
-        passes.interval if passes else None,
-        "" if passes else "no common question",
-        verdict,
-    )
-    known = [(name, cell.difference) for name, cell in cells if cell.difference]
-    if len(cells) > 1:
-        for name, interval in sorted(known, key=lambda item: -abs(item[1].estimate)):
-            yield ForestRow(agent, arm.arm, name, interval)
+    if passes is None:
+        return ForestRow(agent, arm.arm, None, None, "no common question")
+    return ForestRow(agent, arm.arm, None, passes.interval, "", passes.decision.verdict)
+
+
+def _size(difference: Interval) -> float:
+    return abs(difference.estimate)
 
 
 def _distance(ratio: Interval) -> float:

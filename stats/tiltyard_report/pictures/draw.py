@@ -56,9 +56,14 @@ def _forest(forest: Forest, report: Report, bars: str, look: Looks) -> Picture:
     return Picture(
         key,
         "Relative tokens" if tokens else "Difference in pass rate",
-        findings.tokens_title(report) if tokens else findings.passes_title(forest),
+        (findings.tokens_title(report) if tokens else findings.passes_title(forest)) + findings.moved(forest),
         f"{bars}, each for one comparison; thick: all questions together"
         + ("; the questions with the largest change are drawn, the table has more." if fewer else ".")
+        + (
+            " Of so many questions the largest changes are mostly chance: each is a lead."
+            if forest.moved
+            else ""
+        )
         + f" Left of the line: {'cheaper' if tokens else 'passes less often'} than {forest.baseline}.",
         forest_plot(forest, key, look),
         _grid(("agent", "arm", "question", "times" if tokens else "points"), rows),

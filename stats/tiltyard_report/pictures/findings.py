@@ -24,6 +24,15 @@ def tokens_title(report: Report) -> str:
     return _listed(said)
 
 
+def moved(forest: Forest) -> str:
+    """Of many questions how many moved which way, with the first comparison: those drawn are its extremes."""
+    if not forest.moved:
+        return ""
+    item = forest.moved[0]
+    up, down = ("dearer", "cheaper") if forest.quantity == "tokens" else ("pass more often", "less often")
+    return f"; of {item.questions:,} questions {item.up:,} {up}, {item.down:,} {down} with {item.arm}"
+
+
 def _listed(said: list[str]) -> str:
     more = f"; and {len(said) - 3} more" if len(said) > 3 else ""  # noqa: PLR2004 - a title, not a table
     return "; ".join(said[:3]) + more

@@ -31,7 +31,20 @@ class Forest:
     """`tokens`: a ratio; `passes`: a difference of pass rates."""
     baseline: str
     rows: tuple[ForestRow, ...]
-    """By agent and arm: all questions first, then each question, the largest change first."""
+    """By agent and arm: all questions first, then each, the largest change first; of many not all."""
+    moved: tuple["Moved", ...] = ()
+    """By agent and arm, where there are more questions than rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """On how many questions one arm is above the baseline and on how many below."""
+
+    agent: str
+    arm: str
+    up: int
+    down: int
+    questions: int
 
 
 @dataclass(frozen=True, slots=True)
