@@ -204,6 +204,18 @@ def test_a_folder_of_something_else_is_left_alone(runs: list[dict[str, Any]], tm
 
 
 @pytest.mark.slow
+def test_pages_of_runs_that_are_gone_are_removed(runs: list[dict[str, Any]], tmp_path: Path) -> None:
+    """What somebody else put there stays."""
+    out = tmp_path / "site"
+    before = write_site(site_of(runs), out)
+    (out / "notes.html").write_text("mine")
+    after = write_site(site_of(runs[:-3]), out)
+
+    assert after == before - 3
+    assert len(list(out.rglob("*.html"))) == after + 1
+    assert (out / "notes.html").read_text() == "mine"
+
+
 def test_thousands_of_runs_are_written_page_by_page(sample: ModuleType, tmp_path: Path) -> None:
     """Each record is asked for when its page is made, never all at once."""
     site = site_of(list(sample.records(20, 9)))

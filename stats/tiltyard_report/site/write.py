@@ -10,7 +10,7 @@ _OURS = '<meta name="generator" content="Tiltyard">'
 
 
 def write_site(site: Site, out: Path) -> int:
-    """Write every page; pages of an earlier report in the same folder are replaced.
+    """Write every page; pages of an earlier report in the same folder are replaced, or removed.
 
     Args:
         site: The pages.
@@ -23,7 +23,7 @@ def write_site(site: Site, out: Path) -> int:
         UsageError: The folder holds something else.
     """
     _require_ours(out)
-    count = 0
+    written: set[Path] = set()
     for path in site.paths():
         page = site.page(path)
         if page is None:
@@ -32,8 +32,20 @@ def write_site(site: Site, out: Path) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         # What an agent wrote may hold lone surrogates; they are shown as escapes, and this is the last guard.
         target.write_text(page, encoding="utf-8", errors="backslashreplace")
-        count += 1
-    return count
+        written.add(target)
+    _remove_others(out, written)
+    return len(written)
+
+
+def _remove_others(out: Path, written: set[Path]) -> None:
+    """A page that nothing leads to any more would be found all the same, and believed."""
+    for page in list(out.rglob("*.html")):
+        if page not in written and _is_ours(page):
+            page.unlink()
+
+
+def _is_ours(page: Path) -> bool:
+    return page.is_file() and _OURS in page.read_text(errors="replace")[:20_000]
 
 
 def _require_ours(out: Path) -> None:
@@ -42,5 +54,5 @@ def _require_ours(out: Path) -> None:
     if not out.is_dir() or not any(out.iterdir()):
         return
     mark = out / _MARK
-    if not mark.is_file() or _OURS not in mark.read_text(errors="replace")[:20_000]:
+    if not _is_ours(mark):
         raise UsageError(f"{out} holds something else than a site of tiltyard; name a new or empty folder.")
