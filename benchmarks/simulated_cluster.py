@@ -139,7 +139,7 @@ class Cluster:
         lengths = rng.lognormal(np.log(scenario.median), scenario.spread, scenario.runs)
         self.lengths: list[float] = np.clip(lengths, 10.0, TIMEOUT).tolist()
         self.driver = Driver(self, scenario.driver, scenario.retries)
-        self.driver.submit(scenario.runs, scenario.arms, 2 * TIMEOUT + SLACK)
+        self.driver.submit(scenario.runs, scenario.arms, TIMEOUT + SLACK)
         self.machines = [
             Machine(number, scenario.speed if number < scenario.slow * scenario.nodes else 1.0)
             for number in range(scenario.nodes)

@@ -70,7 +70,7 @@ class HeldAgents:
 
     Attributes:
         may: Which of them may go on.
-        paid: The attempts of which a call was seen in a journal on this machine.
+        paid: The attempts of which an answered call was seen in a journal on this machine.
     """
 
     def __init__(self, trial: str, engines: Sequence[docker.DockerClient], *, pay: bool = False) -> None:
@@ -118,7 +118,10 @@ class HeldAgents:
         with suppress(OSError):
             for journal in (cache_folder(os.environ) / "cluster").glob("*/*/*/calls.jsonl"):
                 run, _, attempt = journal.parent.name.partition(".")
-                if attempt.isdigit() and (run, int(attempt)) in self._seen and journal.stat().st_size:
+                if not attempt.isdigit() or (run, int(attempt)) not in self._seen:
+                    continue
+                # One that was refused, as when the budget's ledger has gone, was not paid.
+                if b'"outcome":"ok"' in journal.read_bytes():
                     self.paid.add((run, int(attempt)))
 
     def _let_go(self) -> None:

@@ -22,7 +22,8 @@ LOOK_EVERY = 2.0
 """Seconds between two looks at who is in the cluster."""
 AGAIN = 30.0
 """Seconds until a node that could not be used is tried again."""
-_CLOSE_SECONDS = 60.0
+_CLOSE_SECONDS = 300.0
+"""For workers to take their things away and save what is left; one that is gone is not waited for."""
 _LAST_WORD = 10.0
 """Seconds for the last word with the head, which may be gone."""
 

@@ -21,13 +21,13 @@ from tiltyard_cluster.ray_worker import AttemptEnd, Ready, attempt_name
 from tiltyard_cluster.scheduling import Scheduler
 from tiltyard_cluster.settling import Settling
 from tiltyard_cluster.shared_publisher import DriverPublisher
-from tiltyard_cluster.steps import End, GivenUp, Start, Task
+from tiltyard_cluster.steps import End, GivenUp, Start
 from tiltyard_runner.agent_process import MOST_WAITED
 from tiltyard_specs.errors import DataError, UnavailableError
 from tiltyard_specs.record import RunRecord, parse_record
 
 SLACK = 900.0
-"""Seconds that an attempt may take beyond its agent's and its verify command's timeouts."""
+"""Seconds that an attempt may take beyond its timeouts."""
 _LONGEST_WAIT = 0.5
 _BREATH = 5.0
 """Seconds until a worker is hired again on a node that lost one: the node itself may be gone."""
@@ -102,10 +102,7 @@ class RayExecutor:
 
     def submit(self, block: Sequence[OpenRun]) -> None:
         """See `Executor`."""
-        self._settling.add(block)
-        self._scheduler.submit([
-            Task(run.planned.run_id, run.attempt, 2 * run.job.timeout + self._slack) for run in block
-        ])  # fmt: skip
+        self._scheduler.submit(self._settling.add(block, self._slack))
 
     def results(self) -> Iterator[Finished]:
         """See `Executor`.

@@ -8,9 +8,16 @@ from tiltyard_cluster.lost_attempts import lost_record
 from tiltyard_cluster.ray_worker import attempt_name
 from tiltyard_cluster.scheduling import Scheduler
 from tiltyard_cluster.shared_publisher import DriverPublisher
-from tiltyard_cluster.steps import GivenUp, Start
+from tiltyard_cluster.steps import GivenUp, Start, Task
 from tiltyard_cluster.stripped_jobs import stripped
+from tiltyard_runner.job import Job
 from tiltyard_specs.record import RunRecord, Spend
+
+
+def _longest(job: Job) -> float:
+    """Seconds of an attempt's timeouts: its agent's, and those of grading and setup where it has them."""
+    graded = job.task.edits or job.key.verify is not None
+    return job.timeout * (1 + graded + bool(job.setup))
 
 
 class Settling:
@@ -33,10 +40,19 @@ class Settling:
         self._settled: set[str] = set()
         self._lost: set[str] = set()
 
-    def add(self, block: Sequence[OpenRun]) -> None:
-        """These runs are to be settled. What is kept of them, and sent to nodes, holds no keys."""
+    def add(self, block: Sequence[OpenRun], slack: float) -> list[Task]:
+        """These runs are to be settled. What is kept of them, and sent to nodes, holds no keys.
+
+        Args:
+            block: The runs.
+            slack: Seconds that an attempt may take beyond its timeouts.
+
+        Returns:
+            What the scheduler is to know of them.
+        """
         for run in block:
             self._runs[run.planned.run_id] = stripped(run)
+        return [Task(run.planned.run_id, run.attempt, _longest(run.job) + slack) for run in block]
 
     def begin(self, start: Start) -> OpenRun:
         """An attempt begins; returns its run.
