@@ -19,6 +19,12 @@ PLACE = "place"
 """The last column: where the run's files lie; null in the result whose run it is."""
 _LABELS = [column.name for column in COLUMNS if column.kind in {"label", "json"}]
 """Few different values each: held once in memory."""
+_REPEATED: Any = [
+    *(f"{column.name}.list.element" for column in COLUMNS if column.kind == "texts"),
+    *(column.name for column in COLUMNS if column.kind in {"label", "json", "flag"}),
+    PLACE,
+]
+"""Written once for all rows that have the value; a column of many values grows by that."""
 _ROWS = 16384
 """Rows of a group: how much is held in memory."""
 _COLUMNS = 4
@@ -88,7 +94,6 @@ def join_tables(tables: Sequence[tuple[Path, str]], target: Path, runs: Sequence
     Raises:
         DataError: One is no table of records, or together they hold other runs.
     """
-    import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
     with ExitStack() as stack:
@@ -104,8 +109,11 @@ def join_tables(tables: Sequence[tuple[Path, str]], target: Path, runs: Sequence
             raise DataError(f"the tables of the parts hold other runs than their records: {names}")
         columns: list[Any] = []
         for start in range(0, len(fields), step):
-            columns += (pc.take(column, order) for column in _joined(parts, fields[start : start + step]))
-        _write(pa.table(columns, names=[field.name for field in fields]), target)
+            for column in _joined(parts, fields[start : start + step]):
+                # Half of all columns are empty: these are not held for so many rows.
+                empty = column.null_count == len(column)
+                columns.append(None if empty else pc.take(column, order))
+        _write(columns, fields, len(order), target)
 
 
 @contextmanager
@@ -121,10 +129,22 @@ def _frugal() -> Iterator[None]:
         pa.set_memory_pool(before)
 
 
-def _write(table: "pa.Table", target: Path) -> None:
-    with _writer(target, table.schema) as writer:
-        for start in range(0, max(1, len(table)), _ROWS):
-            writer.write_table(table.slice(start, _ROWS))
+def _write(columns: Sequence[Any], fields: Sequence["pa.Field[Any]"], rows: int, target: Path) -> None:
+    """Write columns of so many rows; None stands for an empty one."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    names = [field.name for field in fields]
+    types = [
+        field.type if column is None else column.type for column, field in zip(columns, fields, strict=True)
+    ]
+    with _writer(target, pa.schema(list(zip(names, types, strict=True)))) as writer:
+        for start in range(0, max(1, rows), _ROWS):
+            count = min(_ROWS, rows - start)
+            group = [
+                pa.nulls(count, kind) if column is None else column.slice(start, count)
+                for column, kind in zip(columns, types, strict=True)
+            ]
+            writer.write_table(pa.table(group, names=names))
 
 
 def _order(ids: Any, places: Any) -> Any:
@@ -210,7 +230,7 @@ def _writer(path: Path, columns: "pa.Schema") -> "pq.ParquetWriter":
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     # Without Arrow's own schema in the file: labels are texts to every reader.
-    return pq.ParquetWriter(path, columns, compression="zstd", store_schema=False)
+    return pq.ParquetWriter(path, columns, compression="zstd", store_schema=False, use_dictionary=_REPEATED)
 
 
 def _type(column: Column) -> "pa.DataType":
