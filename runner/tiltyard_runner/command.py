@@ -14,7 +14,9 @@ from tiltyard_runner.output import Drain, OutputFiles
 _TICK = 0.25
 _POLL_FIRST = 0.005
 _LINGER = 1.0
-"""Seconds that a child which holds the output open may still add to it after the command has ended."""
+"""Seconds of silence after which an output is over whose command has ended: a child may hold it open."""
+_LONGEST = 10.0
+"""Seconds in which its first piece must have come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class _Watch:
                 raise InfraError(f"the engine's output stream broke: {drain.error}")
             # The exit code decides: a child may hold the output open, and a command may close its own.
             if (code := process.exit_code()) is not None:
-                drain.wait(_LINGER)
+                drain.linger(_LINGER, _LONGEST)
                 return CommandEnd(code, self._elapsed())
             if (given_up := self._given_up()) is not None:
                 return given_up

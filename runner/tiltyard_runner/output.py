@@ -1,6 +1,7 @@
 """Streams a process's output to disk, bounded: what lies beyond the bound is read and dropped."""
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -70,6 +71,7 @@ class Drain:
     def __init__(self, stream: Iterator[tuple[bytes | None, bytes | None]], files: OutputFiles) -> None:
         self._stream = stream
         self._files = files
+        self._chunks = 0
         self.error: Exception | None = None
         """What broke the stream, for instance an engine that stopped."""
         self._thread = threading.Thread(target=self._read, daemon=True, name="output")
@@ -83,9 +85,22 @@ class Drain:
         self._thread.join(max(0.0, seconds))
         return not self._thread.is_alive()
 
+    def linger(self, seconds: float, longest: float) -> None:
+        """Wait for the rest of the output of a process that has ended.
+
+        A child may hold it open, so it is given up when nothing comes for some seconds. Only before its first
+        piece it has longer: on a machine with much to do the engine may be late with all of it.
+        """
+        end, seen = time.monotonic() + longest, 0
+        while not self.wait(seconds) and time.monotonic() < end:
+            if 0 < self._chunks == seen:
+                return
+            seen = self._chunks
+
     def _read(self) -> None:
         try:
             for out, err in self._stream:
                 self._files.write(out, err)
+                self._chunks += 1
         except Exception as error:  # noqa: BLE001  # a thread must hand on whatever broke it
             self.error = error
