@@ -12,6 +12,8 @@ from tiltyard_stats.resample import Rng, as_generator, bootstrap_weights
 
 Points = Sequence[Sequence[float | None]] | FloatArray
 _BLOCK_PAIRS = 1_000_000
+_ROUNDING = 64 * float(np.finfo(float).eps)
+"""How far, relative to their size, values may be apart that are the same but for the order of their sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,9 @@ def pareto(points: Points, maximize: Sequence[bool]) -> Frontier:
     Returns
     -------
     Frontier
-        A variant is dominated when another is at least as good on all axes and better on one. Exact ties
-        stay. A variant that lacks an axis is left out with a warning: compared on the axes it has, "better"
-        would not be transitive.
+        A variant is dominated when another is at least as good on all axes and better on one. Ties stay;
+        values that differ by no more than rounding are ties. A variant that lacks an axis is left out with a
+        warning: compared on the axes it has, "better" would not be transitive.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def pareto(points: Points, maximize: Sequence[bool]) -> Frontier:
     """
     table, signs = _table(points, maximize)
     complete = ~np.isnan(table).any(axis=1)
-    beaten = _dominated((table * signs)[np.newaxis])[0]
+    beaten = _dominated(_ranks((table * signs)[np.newaxis], _ROUNDING * np.abs(table)))[0]
     left_out = tuple(np.flatnonzero(~complete).tolist())
     frontier = tuple(np.flatnonzero(complete & ~beaten).tolist())
     return Frontier(frontier, left_out, ("missing-axis",) if left_out else ())
@@ -126,7 +128,7 @@ def pareto_probability(
         [bootstrap_weights(len(table), resamples, rng=source) @ (table * signs) for table in tables], axis=1
     )
     single = np.array(n) < 2  # noqa: PLR2004 - one trial has no spread
-    probability = 1 - _share_dominated(drawn)
+    probability = 1 - _share_dominated(drawn, np.array([_rounding(table) for table in tables]))
     probability[single | np.isnan(means).any(axis=1)] = np.nan
     codes = (*frontier.warnings, *(("n<2",) if single.any() else ()))
     return FrontierProbability(probability, frontier, n, "bootstrap", claim, codes)
@@ -145,6 +147,28 @@ def _table(points: Points, maximize: Sequence[bool], name: str = "points") -> tu
     return table, np.where(maximize, 1.0, -1.0)
 
 
+def _rounding(trials: FloatArray) -> FloatArray:
+    """By axis, how far resampled means may be from each other by the order of their sums alone."""
+    eps = float(np.finfo(float).eps)
+    return np.asarray((_ROUNDING + 2 * len(trials) * eps) * np.abs(trials).max(axis=0))
+
+
+def _ranks(values: FloatArray, rounding: FloatArray) -> FloatArray:
+    """The ranks of values (draws, variants, axes) on each axis; equal where no more than rounding is between.
+
+    Ranks keep "better" transitive, which a tolerance at each comparison would not.
+    """
+    order = np.argsort(values, axis=1)
+    ascending = np.take_along_axis(values, order, axis=1)
+    slack = np.take_along_axis(np.broadcast_to(rounding, values.shape), order, axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = np.diff(ascending, axis=1) > slack[:, 1:] + slack[:, :-1]
+    steps = np.concatenate([np.zeros_like(values[:, :1]), np.cumsum(apart, axis=1)], axis=1)
+    ranks = np.empty_like(values)
+    np.put_along_axis(ranks, order, steps, axis=1)
+    return np.where(np.isnan(values), np.nan, ranks)
+
+
 def _dominated(values: FloatArray) -> NDArray[np.bool_]:
     """Shape (draws, variants, axes), more is better; a NaN neither dominates nor is dominated."""
     rivals, selves = values[:, np.newaxis, :, :], values[:, :, np.newaxis, :]
@@ -152,9 +176,9 @@ def _dominated(values: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(beats.any(axis=-1))
 
 
-def _share_dominated(values: FloatArray) -> FloatArray:
+def _share_dominated(values: FloatArray, rounding: FloatArray) -> FloatArray:
     step = max(1, _BLOCK_PAIRS // (values.shape[1] ** 2 * values.shape[2]))
     beaten = np.zeros(values.shape[1])
     for start in range(0, len(values), step):
-        beaten += _dominated(values[start : start + step]).sum(axis=0)
+        beaten += _dominated(_ranks(values[start : start + step], rounding)).sum(axis=0)
     return beaten / len(values)

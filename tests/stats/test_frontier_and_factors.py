@@ -50,6 +50,28 @@ def test_a_variant_that_lacks_an_axis_is_left_out() -> None:
     assert stats.pareto([[None, 1.0]], [True, True]).frontier == ()
 
 
+@pytest.mark.parametrize("value", [1.0, 0.1, 0.7, 1 / 3, 1e-9, 123456.789])
+def test_equal_values_are_ties_in_every_resample(value: float) -> None:
+    """Sums of the same values in another order or number differ in the last digits: that decides nothing."""
+    for size in range(2, 31):
+        cheap, dear = [[value, value, 8.0]] * size, [[value, value, 9.0]] * (size + size % 3)
+        beaten = stats.pareto_probability([cheap, dear], [True, True, False])
+        tied = stats.pareto_probability([cheap, [*cheap, cheap[0]]], [True, True, False])
+
+        assert beaten.probability.tolist() == [1.0, 0.0], size
+        assert beaten.frontier.frontier == (0,), size
+        assert tied.probability.tolist() == [1.0, 1.0], size
+
+
+def test_a_tie_by_rounding_beats_nobody_and_a_real_difference_does() -> None:
+    """What is left of 0.1 + 0.2 - 0.3 is no better; a millionth of a millionth is."""
+    assert stats.pareto([[0.1 + 0.2, 1.0], [0.3, 1.0]], [True, False]).frontier == (0, 1)
+    assert stats.pareto([[0.3 + 1e-12, 1.0], [0.3, 1.0]], [True, False]).frontier == (0,)
+    # Chains of ties stay on one rank: otherwise each could be beaten by another, and nobody be left.
+    chain = [[1.0, 1.0 + place * 2e-14] for place in range(5)]
+    assert stats.pareto(chain, [True, True]).frontier
+
+
 def test_probability_on_the_frontier() -> None:
     """Of two equal variants on one axis each leads half of the time; a clear leader always does."""
     rng = np.random.default_rng(1)
