@@ -47,25 +47,29 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _app_info = app.info
-app.command()(init)
-app.command()(check)
-app.command()(doctor)
-app.command()(run)
-app.command()(plan)
-app.command()(merge)
-app.command()(status)
-app.command()(report)
-app.command()(rescore)
-app.command()(view)
-app.command()(fidelity)
-app.command()(push)
-app.command()(pull)
-app.command()(parse)
-app.command(name="model-script")(model_script)
+for _name, _command, _summary in (
+    ("init", init, "Write a commented example spec."),
+    ("check", check, "Say everything that is wrong with a spec."),
+    ("doctor", doctor, "Say what this machine has for trials and lacks."),
+    ("run", run, "Run a trial; started again, it goes on."),
+    ("plan", plan, "Write down every run of a trial, for shards."),
+    ("merge", merge, "Merge the results of a plan's shards."),
+    ("status", status, "Show how far a result is."),
+    ("report", report, "Print the report of a result."),
+    ("rescore", rescore, "Score stored answers again by edited keys."),
+    ("view", view, "Serve the report as pages on this machine."),
+    ("fidelity", fidelity, "Show which models really answered."),
+    ("push", push, "Copy a results folder to S3."),
+    ("pull", pull, "Copy a result from S3 to a folder."),
+    ("parse", parse, "Read what an agent printed."),
+    ("model-script", model_script, "Serve scripted model answers."),
+):
+    # Of the command's own text the list would show a beginning, cut in a sentence.
+    app.command(name=_name, short_help=_summary)(_command)
 app.add_typer(cluster_app, name="cluster")
 app.add_typer(images_app, name="images")
 app.add_typer(images_app, name="image", hidden=True)
-app.command(name="help")(help_command)
+app.command(name="help", short_help="Explain exit-codes, or a command.")(help_command)
 
 
 @app.callback(invoke_without_command=True)

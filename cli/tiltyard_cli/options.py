@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 SpecFile = Annotated[
-    Path, typer.Argument(metavar="SPEC", help="The trial: a YAML or TOML file.", show_default=False)
+    Path, typer.Argument(metavar="SPEC", help="The trial: a YAML, TOML or JSON file.", show_default=False)
 ]
 Questions = Annotated[
     list[str] | None, typer.Option("--question", metavar="ID", help="Only this question; may be repeated.")

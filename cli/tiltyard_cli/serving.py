@@ -5,10 +5,11 @@ Host is another name is refused, or a web page elsewhere could read results by p
 """
 
 import errno
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from tiltyard_specs.errors import UnavailableError
@@ -42,6 +43,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, pages: Pages, port: int) -> None:
         self.pages = pages
         super().__init__((_HOST, port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Browsers hang up as they like: that is no news for who serves."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
 
 
 def open_server(pages: Pages, port: int) -> ThreadingHTTPServer:

@@ -69,6 +69,19 @@ def test_the_front_page_names_every_command(tiltyard: Command, args: tuple[str, 
     assert "tiltyard help exit-codes" in done.out
 
 
+def test_no_line_of_a_list_breaks_off(tiltyard: Command) -> None:
+    """On a terminal of 80 columns a beginning of a sentence would stand there."""
+    for args in ((), ("cluster",), ("images",)):
+        listed = tiltyard(*args, "--help").out.partition("Commands:")[2]
+        assert listed, args
+        assert "..." not in listed, args
+
+
+def test_help_on_a_command_of_a_group(tiltyard: Command) -> None:
+    assert tiltyard("help", "cluster", "up").out.split() == tiltyard("cluster", "up", "--help").out.split()
+    assert 'no help on "cluster down"' in tiltyard("help", "cluster", "down").err
+
+
 def test_the_exit_codes_are_those_of_the_table(tiltyard: Command) -> None:
     done = tiltyard("help", "exit-codes")
     lines = {int(line.split()[0]): line.strip().partition("  ")[2] for line in done.out.splitlines()}

@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -149,6 +151,29 @@ def test_a_result_that_cannot_be_read_just_now_leaves_the_last_pages() -> None:
     state[0], now[0] = "b", 4.0
 
     assert site.page("x") == "b"
+
+
+def test_a_client_that_hangs_up_is_no_news(capfd: pytest.CaptureFixture[str]) -> None:
+    class Large:
+        def page(self, _: str) -> str | None:
+            return "x" * 50_000_000
+
+        def version(self) -> str:
+            return ""
+
+    with open_server(Large(), 0) as server:
+        port = int(server.server_address[1])
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            # A reset, not an end: what was sent is not read.
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            before = set(threading.enumerate())
+            server.handle_request()
+            client.recv(1000)
+        for answering in set(threading.enumerate()) - before:
+            answering.join(60)
+    told = capfd.readouterr()
+    assert told.out + told.err == ""
 
 
 def test_a_taken_port_is_told(whole: Path) -> None:

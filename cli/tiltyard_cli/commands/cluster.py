@@ -16,7 +16,7 @@ cluster_app = typer.Typer(
 )
 
 
-@cluster_app.command()
+@cluster_app.command(short_help="Start Ray nodes on this machine.")
 def up(
     local: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="How many nodes.")] = 2,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Of the head; 0 for any free one.")] = 0,
@@ -54,7 +54,7 @@ def up(
             typer.echo("ending the nodes")
 
 
-@cluster_app.command()
+@cluster_app.command(short_help="Say what each node has and lacks.")
 def doctor(
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="HOST:PORT of the head, or auto.")],
     out: Annotated[

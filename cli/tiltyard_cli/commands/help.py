@@ -1,5 +1,6 @@
 """`tiltyard help TOPIC`: texts that belong to no single command."""
 
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -13,22 +14,25 @@ _TOPICS = ("exit-codes",)
 
 def help_command(
     context: typer.Context,
-    topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="exit-codes, or a command.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Argument(metavar="TOPIC", help="exit-codes, or a command, as `cluster up`.")
+    ] = None,
 ) -> None:
     """Explain a topic: exit-codes, or a command."""
-    if topic == "exit-codes":
+    if topic == ["exit-codes"]:
         for code, meaning in MEANING.items():
             typer.echo(f"{int(code):>3}  {meaning}")
         return
     parent = context.parent
     assert parent is not None  # noqa: S101  # a command always has its group above it
-    if topic is None:
-        typer.echo(parent.get_help())
-        return
-    command = getattr(parent.command, "commands", {}).get(topic)
-    if command is None:
-        raise UsageError(
-            f'no help on "{topic}"; there is {", ".join(_TOPICS)}, and each command: {suggest("--help")}'
-        )
-    with typer.Context(command, info_name=topic, parent=parent) as inner:
-        typer.echo(command.get_help(inner))
+    with ExitStack() as stack:
+        inner = parent
+        for name in topic or ():
+            command = getattr(inner.command, "commands", {}).get(name)
+            if command is None:
+                raise UsageError(
+                    f'no help on "{" ".join(topic or ())}"; there is {", ".join(_TOPICS)}, '
+                    f"and each command: {suggest('--help')}"
+                )
+            inner = stack.enter_context(typer.Context(command, info_name=name, parent=inner))
+        typer.echo(inner.get_help())

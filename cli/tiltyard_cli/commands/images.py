@@ -16,7 +16,7 @@ images_app = typer.Typer(help="List, build and remove Tiltyard's own images.", r
 Timeout = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Limit for the build of one layer.")]
 
 
-@images_app.command(name="list")
+@images_app.command(name="list", short_help="List the images, and what they take.")
 def list_() -> None:
     """List Tiltyard's images: layer, version, size, origin."""
     from tiltyard_images import connect, list_images  # noqa: PLC0415
@@ -34,7 +34,7 @@ def list_() -> None:
     typer.echo(f"{len(images)} images, {_size(sum(image.own_size for image in images))} in all")
 
 
-@images_app.command()
+@images_app.command(short_help="Build images ahead of a trial.")
 def build(
     names: Annotated[
         list[str] | None,
@@ -54,13 +54,13 @@ def build(
         _tell(builder.agent(name) if name not in {"base", "forwarder"} else getattr(builder, name)())
 
 
-@images_app.command()
+@images_app.command(short_help="Make the base image by mmdebstrap, without a registry.")
 def bootstrap(timeout: Timeout = 1800) -> None:
     """Make the base image on this machine by mmdebstrap, without asking a registry."""
     _tell(_builder(timeout, offline=True).base())
 
 
-@images_app.command()
+@images_app.command(short_help="Remove images that nothing uses.")
 def prune(
     names: Annotated[
         list[str] | None,

@@ -24,7 +24,7 @@ def run(  # noqa: PLR0913  # one parameter for each option
     spec: Annotated[
         Path,
         typer.Argument(
-            metavar="SPEC", help="The trial: a YAML or TOML file, or a plan of one.", show_default=False
+            metavar="SPEC", help="The trial: a YAML, TOML or JSON file, or a plan of one.", show_default=False
         ),
     ],
     out: Annotated[

@@ -3,9 +3,17 @@
 from collections.abc import Sequence
 
 from tiltyard_runner.agents.command import custom_command
-from tiltyard_runner.agents.model import AgentOutput, AgentResult, AgentTask, Launch, LaunchFile, Provider
-from tiltyard_runner.agents.outcome import broken_off, no_answer
-from tiltyard_runner.agents.streams import ending, text
+from tiltyard_runner.agents.model import (
+    AgentError,
+    AgentOutput,
+    AgentResult,
+    AgentTask,
+    Launch,
+    LaunchFile,
+    Provider,
+)
+from tiltyard_runner.agents.outcome import broken_off, error, no_answer
+from tiltyard_runner.agents.streams import ending, tail, text
 from tiltyard_specs.calls import Call
 from tiltyard_specs.errors import DataError
 
@@ -43,9 +51,8 @@ class TextAdapter:
     def parse(self, output: AgentOutput) -> AgentResult:
         """Standard output, stripped; a failed or killed command has no answer."""
         if output.timed_out or output.exit_code not in {0, None}:  # None: unknown, as of a saved file
-            return AgentResult(
-                error=broken_off(output), complete=not output.timed_out and (output.exit_code or -1) > 0
-            )
+            complete = not output.timed_out and (output.exit_code or -1) > 0
+            return AgentResult(error=_failed(output), complete=complete)
         answer = _read_end(output).strip()
         return AgentResult(answer=answer or None, error=None if answer else no_answer(), complete=True)
 
@@ -55,6 +62,19 @@ class TextAdapter:
         """Nothing can be said of an unknown command."""
         del task, result, calls
         return ()
+
+
+def _failed(output: AgentOutput) -> AgentError:
+    """A command that printed an answer and failed may not even know that it is one."""
+    broken = broken_off(output)
+    if broken.kind != "crash":
+        return broken
+    said = tail(output.stderr)
+    because = f": {said}" if said else ""
+    return error(
+        "crash",
+        f"The command ended with exit code {output.exit_code}, not 0, so its output is no answer{because}",
+    )
 
 
 def _read_end(output: AgentOutput) -> str:
