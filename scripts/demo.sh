@@ -19,8 +19,10 @@ echo
 cat <<TEXT
 
 Where to look next
-  $out/trial.json                              what was run, with what
-  $out/runs/empty-default/map/claude/1/        one run: run.json, prompt.txt, raw.out, calls.jsonl, patch.diff, verify.log
-  $demo/trial.yaml           the spec; docs/spec.md explains each key
-  $tiltyard init my-trial.yaml            your own trial
+  $tiltyard view $out  the same as pages in a browser, with every run
+  $out/trial.json                 what was run, with what
+  $out/runs/empty-default/map/claude/1/
+                                                    one run: run.json, prompt.txt, raw.out, calls.jsonl, patch.diff, verify.log
+  $demo/trial.yaml                     the spec; docs/spec.md explains each key
+  $tiltyard init my-trial.yaml                your own trial
 TEXT

@@ -56,12 +56,14 @@ def lines(done: Sequence[Rescored], left: Counter[str], limit: int = 40) -> Iter
     """What a user reads."""
     scored = len(done) - left.total()
     changed = [item for item in done if item.changed]
-    yield f"{scored} answers were scored again, {len(changed)} runs end otherwise; no file was changed."
+    answers = "1 answer was" if scored == 1 else f"{scored} answers were"
+    ends = "1 run ends" if len(changed) == 1 else f"{len(changed)} runs end"
+    yield f"{answers} scored again, {ends} otherwise; no file was changed."
     for why, count in sorted(left.items()):
-        yield f"{count} runs stay as they are: {why}."
+        yield f"{'1 run stays as it is' if count == 1 else f'{count} runs stay as they are'}: {why}."
     for item in changed[:limit]:
         run = item.before
-        where = f"{run.question}, {run.arm}, {run.agent}, rep {run.rep}"
+        where = f"{run.question} {run.arm} {run.agent} #{run.rep}"
         reason = f" ({item.after.reason})" if item.after.reason else ""
         yield f"  {where}: {run.outcome.value} -> {item.after.outcome.value}{reason}"
     if len(changed) > limit:

@@ -167,13 +167,13 @@ def test_rescore_shows_what_edited_keys_change(tiltyard: Command, results: Path)
     assert done.code == 0
     assert done.out.splitlines() == [
         "6 answers were scored again, 6 runs end otherwise; no file was changed.",
-        "1 runs stay as they are: a verify command decided.",
-        "  sum, docs, probe, rep 1: passed -> failed (the answer lacks: 5)",
-        "  sum, docs, probe, rep 2: passed -> failed (the answer lacks: 5)",
-        "  sum, docs, probe, rep 3: passed -> failed (the answer lacks: 5)",
-        "  sum, plain, probe, rep 1: failed -> passed",
-        "  sum, plain, probe, rep 2: failed -> passed",
-        "  sum, plain, probe, rep 3: failed -> passed",
+        "1 run stays as it is: a verify command decided.",
+        "  sum docs probe #1: passed -> failed (the answer lacks: 5)",
+        "  sum docs probe #2: passed -> failed (the answer lacks: 5)",
+        "  sum docs probe #3: passed -> failed (the answer lacks: 5)",
+        "  sum plain probe #1: failed -> passed",
+        "  sum plain probe #2: failed -> passed",
+        "  sum plain probe #3: failed -> passed",
         "plain: 1 of 4 passed before, 4 now",
         "docs: 3 of 3 passed before, 0 now",
     ]

@@ -72,8 +72,12 @@ def _lines(found: "Fidelity") -> Iterator[str]:
         yield from columns([("arm", *_HEAD), *of_arms])
         yield ""
         yield "* the worker: the model under trial"
+    failing = {run.arm for run in (*found.unfaithful, *found.unknown)}
     for arm in found.arms:
-        yield f"{arm.arm}: {arm.faithful} of {arm.completed} completed runs called the worker."
+        if arm.uses or arm.faithful or arm.arm in failing:
+            yield f"{arm.arm}: {arm.faithful} of {arm.completed} completed runs called the worker."
+        else:
+            yield f"{arm.arm}: no agent here had to call a model, and none did."
     if any(use.imputed for arm in found.arms for use in arm.uses):
         yield "imputed: the agent's own login paid; USD are what the tokens cost at list price."
     for run in found.unfaithful:
