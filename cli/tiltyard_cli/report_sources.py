@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltyard_cli.told import tell
 from tiltyard_specs.errors import DataError
+from tiltyard_specs.visible import visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,10 +125,10 @@ def _source(name: str, endpoint: str | None, stack: ExitStack, *, by_record: boo
 
     store = open_result(name, endpoint, tell)
     if not by_record:
-        table = _table(name, store, stack)
+        table = _table(visible(name), store, stack)
         if table is not None:
             return table
-    result = of_trial(read_result(store, name))
+    result = of_trial(read_result(store, visible(name)))
     return Source(
         name=name,
         records=[record.to_data() for record in result.records],
@@ -145,9 +146,10 @@ def _rows(path: Path) -> Source:
 
     if not path.exists():
         raise DataError(f"{path} does not exist")
-    records, left_out = row_records(read_rows(path))
+    problems: list[str] = []
+    records, left_out = row_records(read_rows(path, problems))
     notes = (f"{path}: left out {left_out} rows that say nothing on a pass",) if left_out else ()
-    return Source(str(path), records, notes=notes)
+    return Source(str(path), records, problems=tuple(problems), notes=notes)
 
 
 def _table(name: str, store: "Store", stack: ExitStack) -> Source | None:
@@ -167,6 +169,9 @@ def _table(name: str, store: "Store", stack: ExitStack) -> Source | None:
         # The record files are read one by one then, and what is wrong with them is told.
         return None
     receipt = parse_receipt(text, f"{name}/{TRIAL}").to_data()
+    if receipt["plan_id"] != manifest.plan_id:
+        # A start has written its receipt; what was compacted before is out of date.
+        return None
     return Source(name, _batches(path, stack), receipt, attempts, store=store)
 
 

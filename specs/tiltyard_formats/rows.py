@@ -13,13 +13,14 @@ from pydantic import ConfigDict, Field, StrictBool, ValidationError
 
 from tiltyard_specs.base import Model
 from tiltyard_specs.errors import DataError
+from tiltyard_specs.record_bounds import MOST, number_words
 from tiltyard_specs.visible import visible
 
 ROW_VERSION = 1
 AGENT = "agent"
 """What a report calls the agent of rows: they name arms only."""
-_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
-_Count = Annotated[int, Field(ge=0, strict=True)]
+_Amount = Annotated[float, Field(ge=0, le=MOST, allow_inf_nan=False, strict=True)]
+_Count = Annotated[int, Field(ge=0, le=MOST, strict=True)]
 
 
 class Row(Model):
@@ -29,7 +30,7 @@ class Row(Model):
     model_config = ConfigDict(extra="ignore")
 
     arm: Annotated[str, Field(min_length=1)]
-    run: Annotated[int, Field(ge=1, strict=True)]
+    run: Annotated[int, Field(ge=1, le=MOST, strict=True)]
     case: Annotated[str, Field(min_length=1)]
     passed: StrictBool | None = None
     """None for a row that holds rule checks alone."""
@@ -46,19 +47,24 @@ class Row(Model):
     schema_version: int = ROW_VERSION
 
 
-def read_rows(path: Path) -> tuple[Row, ...]:
+def read_rows(path: Path, problems: list[str] | None = None) -> tuple[Row, ...]:
     """The rows of a file.
 
+    Args:
+        path: The file.
+        problems: Where to name lines that are no row, and lines that say again what became of a run: they
+            are left out then. Without it the first ends the reading.
+
     Raises:
-        DataError: The file cannot be read, or a line is no row; it names file, line and field.
+        DataError: The file cannot be read, holds no row, or a line is none; it names file, line and field.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text: it is no row file") from error
-    rows = tuple(_rows(path, text))
+    rows = tuple(_rows(path, text, problems))
     if not rows:
-        raise DataError(f"{path} holds no row")
+        raise DataError("\n".join(problems or ()) or f"{path} holds no row")
     return rows
 
 
@@ -68,17 +74,37 @@ def row_records(rows: tuple[Row, ...]) -> tuple[list[dict[str, Any]], int]:
     return [_record(row) for row in kept], len(rows) - len(kept)
 
 
-def _rows(path: Path, text: str) -> Iterator[Row]:
+def _rows(path: Path, text: str, problems: list[str] | None) -> Iterator[Row]:
+    seen: dict[tuple[str, int, str], int] = {}
     for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield _row(line, f"{path}:{number}")
+        if not line.strip():
+            continue
+        try:
+            row = _row(line, f"{path}:{number}")
+            _require_first(path, row, number, seen)
+        except DataError as error:
+            if problems is None:
+                raise
+            problems.append(str(error))
+        else:
+            yield row
+
+
+def _require_first(path: Path, row: Row, number: int, seen: dict[tuple[str, int, str], int]) -> None:
+    first = seen.setdefault((row.arm, row.run, row.case), number) if _decided(row) else number
+    if first != number:
+        which = visible(f"case {row.case}, arm {row.arm}, run {row.run}", one_line=True)
+        again = f"is {which} once more, which stands at {path}:{first}"
+        raise DataError(f"{path}:{number}: {again}; keep one row per run")
 
 
 def _row(line: str, where: str) -> Row:
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        data = json.loads(line, object_pairs_hook=_single)
+    except json.JSONDecodeError as error:
         raise DataError(f"{where}: is no JSON, it may be cut off: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: {error}") from error
     if not isinstance(data, Mapping):
         raise DataError(f"{where}: is {type(data).__name__}, a row must be an object")
     version = data.get("schema_version", ROW_VERSION)
@@ -94,8 +120,17 @@ def _row(line: str, where: str) -> Row:
         field = ".".join(map(str, first["loc"]))
         if first["type"] == "missing":
             raise DataError(f"{where}: {field} is missing") from None
-        value = visible(repr(first["input"])[:80], one_line=True)
+        given = first["input"]
+        words = number_words(given) if isinstance(given, int | float) else repr(given)
+        value = visible(words[:80], one_line=True)
         raise DataError(f"{where}: {field} is {value}: {first['msg']}") from None
+
+
+def _single(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    single = dict(pairs)
+    if len(single) != len(pairs):
+        raise ValueError("a key stands there twice")
+    return single
 
 
 def _decided(row: Row) -> bool:

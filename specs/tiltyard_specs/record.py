@@ -12,6 +12,7 @@ from tiltyard_specs.base import Model
 from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.difference_record import Difference
 from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record_bounds import out_of_bounds
 from tiltyard_specs.usage import Usage
 from tiltyard_specs.versioned import parse_versioned
 
@@ -254,6 +255,7 @@ def parse_record(text: str | bytes, source: str) -> RunRecord:
         source: Name of the file, for messages.
 
     Raises:
-        DataError: It is not a record, is cut off, or was written by a newer Tiltyard.
+        DataError: It is not a record, is cut off, holds what no run can have, or was written by a newer
+            Tiltyard.
     """
-    return parse_versioned(RunRecord, text, source, newest=RECORD_VERSION)
+    return parse_versioned(RunRecord, text, source, newest=RECORD_VERSION, check=out_of_bounds)

@@ -14,6 +14,7 @@ from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RECORD_VERSION
+from tiltyard_specs.record_bounds import MOST, number_words, range_words
 from tiltyard_specs.usage import Usage
 from tiltyard_specs.visible import visible
 
@@ -89,7 +90,7 @@ def read_run(record: Mapping[str, object], index: int) -> Run:
         claim=source.claim(),
         capability=capability,
         effort=source.text_or_none("effort"),
-        score=score_of(outcome, source.amount("recall", source.part("score")), verified=bool(verify)),
+        score=score_of(outcome, source.recall(), verified=bool(verify)),
         tools=tools,
         tool_calls=source.amount("tool_count") if "tool_count" in record else float(len(tools)),
         position=source.whole_or_none("position", record) or 0,
@@ -138,22 +139,22 @@ class _Source:
 
     def whole(self, key: str) -> int:
         value = self._record.get(key)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self._error(key, value, "a whole number")
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+            raise self._error(key, value, f"a whole number {range_words((1, MOST))}")
         return value
 
     def whole_or_none(self, key: str, part: Mapping[str, object]) -> int | None:
         value = part.get(key)
-        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        if value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST):
             return value
-        raise self._error(key, value, "a whole number or null")
+        raise self._error(key, value, f"a whole number {range_words((-MOST, MOST))} or null")
 
     def amount(self, key: str, part: Mapping[str, object] | None = None) -> float | None:
         value = (self._record if part is None else part).get(key)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise self._error(key, value, "a number of at least 0 or null")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
+            raise self._error(key, value, f"a number {range_words((0, MOST))} or null")
         return float(value)
 
     def flag(self, key: str) -> bool | None:
@@ -185,7 +186,7 @@ class _Source:
         if not (
             isinstance(usage, Mapping)
             and usage.keys() <= _BUCKETS
-            and all(value is None or type(value) is int for value in usage.values())
+            and all(value is None or (type(value) is int and 0 <= value <= MOST) for value in usage.values())
         ):
             usage = self._odd_usage(key, usage)
         known = [usage.get(bucket) for bucket in ("input", "output", "cache_read", "cache_write")]
@@ -195,11 +196,23 @@ class _Source:
     def _odd_usage(self, key: str, usage: object) -> dict[str, int | None]:
         """What the model makes of it, with the error in our words; it is too slow for each record."""
         try:
-            return Usage.model_validate(usage).model_dump()
+            counts = Usage.model_validate(usage).model_dump()
         except ValidationError as error:
             first = error.errors()[0]
             path = ".".join([key, *map(str, first["loc"])])
             raise self._error(path, first["input"], "token counts in canonical form") from None
+        for bucket, count in counts.items():
+            if count is not None and not 0 <= count <= MOST:
+                raise self._error(f"{key}.{bucket}", count, range_words((0, MOST)))
+        return counts
+
+    def recall(self) -> float | None:
+        """What share of the answer key matched."""
+        part = self.part("score")
+        recall = self.amount("recall", part)
+        if recall is not None and recall > 1:
+            raise self._error("score.recall", recall, "from 0 to 1 or null")
+        return recall
 
     def tools(self) -> tuple[str, ...]:
         calls = self._record.get("tool_calls")
@@ -244,4 +257,5 @@ class _Source:
         )
 
     def _error(self, key: str, value: object, rule: str) -> DataError:
-        return DataError(f"{self._name}: {key} is {str(value)[:80]!r}, it must be {rule}.")
+        words = number_words(value) if isinstance(value, int | float) else str(value)[:80]
+        return DataError(f"{self._name}: {key} is {words!r}, it must be {rule}.")

@@ -45,9 +45,14 @@ def test_a_row_becomes_a_record(rows: Path) -> None:
         ('{"arm": "a", "run": 1, "case"', "rows.jsonl:2: is no JSON, it may be cut off"),
         ("[1]", "rows.jsonl:2: is list, a row must be an object"),
         ('{"arm": "a", "case": "c"}', "rows.jsonl:2: run is missing"),
-        (GOOD + ', "run": 0}', "rows.jsonl:2: run is 0: Input should be greater than or equal to 1"),
-        (GOOD + ', "passed": "yes"}', "rows.jsonl:2: passed is 'yes'"),
+        (GOOD.replace("1", "0") + "}", "rows.jsonl:2: run is 0: Input should be greater than or equal to 1"),
+        (GOOD.replace("true", '"yes"') + "}", "rows.jsonl:2: passed is 'yes'"),
         (GOOD + ', "cost_usd": NaN}', "rows.jsonl:2: cost_usd is nan"),
+        (GOOD + ', "cost_usd": 1e300}', "rows.jsonl:2: cost_usd is 1e+300"),
+        (GOOD + f', "input_tokens": 1{400 * "0"}}}', "rows.jsonl:2: input_tokens is a number of about 401"),
+        (GOOD + f', "input_tokens": 1{5000 * "0"}}}', "rows.jsonl:2: "),
+        (GOOD + ', "run": 2}', "rows.jsonl:2: a key stands there twice"),
+        (GOOD + "}", "rows.jsonl:2: is case c, arm a, run 1 once more, which stands at"),
         (GOOD + ', "schema_version": 2}', "rows.jsonl:2: schema_version is 2, this tiltyard reads at most 1"),
     ],
 )
@@ -57,6 +62,9 @@ def test_an_error_names_file_line_and_field(rows: Path, line: str, sentence: str
     with pytest.raises(DataError) as caught:
         read_rows(rows)
     assert sentence in str(caught.value)
+    problems: list[str] = []
+    assert len(read_rows(rows, problems)) == 1
+    assert [sentence in each for each in problems] == [True]
 
 
 def test_an_empty_or_binary_file_is_no_row_file(rows: Path) -> None:

@@ -125,6 +125,15 @@ def test_a_damaged_record_is_named(text: str | bytes, sentence: str) -> None:
         ({"rep": "one"}, "run.json: rep: "),
         ({"agent_error": {"clas": "x"}}, 'run.json: agent_error.clas: unknown key; did you mean "class"? Allowed: class, message, status'),
         ({"seconds": float("nan")}, "run.json: seconds: expected a number, got nan"),
+        ({"seconds": "5"}, 'run.json: seconds: expected a number, got "5"'),
+        ({"seconds": -5}, "run.json: seconds: must be from 0 to 10^15, got -5"),
+        ({"rep": True}, "run.json: rep: expected a whole number, got true"),
+        ({"rep": 0}, "run.json: rep: must be from 1 to 10^15, got 0"),
+        ({"turns": 10**400}, "run.json: turns: must be from 0 to 10^15, got a number of about 401 digits"),
+        ({"usage": {"input": 10**30}}, "run.json: usage.input: must be from 0 to 10^15, got 1000"),
+        ({"metered": {"cost_usd": -5}}, "run.json: metered.cost_usd: must be from 0 to 10^15, got -5"),
+        ({"score": {"correct": True, "recall": 7.0}}, "run.json: score.recall: must be from 0 to 1, got 7.0"),
+        ({"started_at": "9999-99-99"}, "run.json: started_at: expected a time such as 2026-01-31T12:00:00Z"),
     ],
 )  # fmt: skip
 def test_an_altered_record_is_refused_by_its_key(change: dict[str, object], sentence: str) -> None:
@@ -132,6 +141,24 @@ def test_an_altered_record_is_refused_by_its_key(change: dict[str, object], sent
         parse_record(json.dumps(_record().to_data() | change), "run.json")
 
     assert str(caught.value).startswith(sentence)
+
+
+def test_what_json_allows_and_no_record_holds_is_refused() -> None:
+    """A key that stands there twice, also deep inside; bytes that are no UTF-8; a number of 5000 digits."""
+    text = _record(answer='a "key": in an answer', tool_calls=(ToolCall(name="x", input={"a": 1}),)).to_json()
+
+    assert parse_record(text, "run.json").answer == 'a "key": in an answer'
+    for changed, sentence in (
+        (text.replace('"rep": 1', '"rep": 1,"outcome": "failed"'), "outcome: this key stands there twice"),
+        (text.replace('"a": 1', '"a": 1, "a" : 2'), "a: this key stands there twice"),
+        (text.replace('"rep": 1', f'"rep": 1{5000 * "0"}'), "it holds a number of thousands of digits"),
+    ):
+        with pytest.raises(DataError, match=sentence):
+            parse_record(changed, "run.json")
+    with pytest.raises(DataError, match="not JSON text"):
+        parse_record(text.encode().replace(b"here", b"\xed\xa0\x80"), "run.json")
+    with pytest.raises(DataError, match="Unterminated string starting at line"):
+        parse_record('{"a": "b', "run.json")
 
 
 @given(st.integers(0, 1000))
