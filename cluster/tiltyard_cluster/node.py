@@ -36,6 +36,7 @@ from tiltyard_images import EngineFacts, Image, ImageBuilder, engine_facts
 from tiltyard_runner.job import Place
 from tiltyard_runner.owner import Owner
 from tiltyard_runner.slot import Slot
+from tiltyard_runner.turns import AgentTurns
 from tiltyard_specs import Redactor, RunRecord, Trial
 from tiltyard_specs.prices import price_version
 from tiltyard_specs.trial import AllowHosts
@@ -141,13 +142,14 @@ class LocalNode:
             gateway = stack.enter_context(GatewayProcess(self._gateway_config(stack)))
             forwarder = self._builder.forwarder()
             owner, setup_lock = Owner.current(), threading.Lock()
+            turns = AgentTurns(self._trial.spec.defaults.parallel_agents)
             stack.callback(remove_own, self._client, owner, self._trial.spec.name)
             yield stack.enter_context(
                 LocalExecutor(
                     parallel=self._parallel(),
                     open_slot=lambda number: self._slot(number, gateway, forwarder, owner),
                     place=lambda slot: Place(
-                        self._client, gateway, slot, owner, socket.gethostname(), stop, setup_lock
+                        self._client, gateway, slot, owner, socket.gethostname(), stop, setup_lock, turns
                     ),
                     publisher=self._publisher,
                     staging=self._staging,

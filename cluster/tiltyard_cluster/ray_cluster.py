@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
+from math import ceil
 
 from tiltyard_cluster.books import Books, budget_units
 from tiltyard_cluster.budget import Spent
@@ -21,9 +22,9 @@ from tiltyard_cluster.ledger import Ledger
 from tiltyard_cluster.local_cluster import LocalCluster
 from tiltyard_cluster.options import RunOptions, cache_folder
 from tiltyard_cluster.ray_demand import Demand
-from tiltyard_cluster.ray_executor import RayExecutor
+from tiltyard_cluster.ray_executor import SLACK, RayExecutor
 from tiltyard_cluster.ray_session import RaySession
-from tiltyard_cluster.ray_worker import NodeWorker
+from tiltyard_cluster.ray_worker import MOST_SLOTS, NodeWorker
 from tiltyard_cluster.shared_publisher import DriverPublisher
 from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_cluster.workplace import WorkSetup
@@ -124,7 +125,7 @@ def cluster_executor(
     books = Books(ledger, budget)
     setup = replace(work.setup(runs), ledger=ledger)
     proof = (_PROOF, secrets.token_bytes(16))
-    slack = {} if work.slack is None else {"slack": work.slack}
+    slack = (SLACK if work.slack is None else work.slack) + _wait_for_turns(work, runs)
     with ExitStack() as stack:
         stack.callback(ledger.kill)
         stack.enter_context(_shown(work.store, proof))
@@ -145,9 +146,19 @@ def cluster_executor(
                 retries=work.trial.spec.retries,
                 enough=enough,
                 listen=work.options.listen,
-                **slack,
+                slack=slack,
             )
         )
+
+
+def _wait_for_turns(work: ClusterWork, runs: Sequence[OpenRun]) -> float:
+    """Seconds that an attempt may wait for its agent's turn, while all before it take their time."""
+    defaults = work.trial.spec.defaults
+    if defaults.parallel_agents is None:
+        return 0.0
+    slots = min(work.options.parallel or defaults.parallel or MOST_SLOTS, MOST_SLOTS)
+    rounds = ceil(slots / defaults.parallel_agents) - 1
+    return rounds * max((run.job.timeout for run in runs), default=0.0)
 
 
 @contextmanager

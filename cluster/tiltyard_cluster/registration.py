@@ -18,6 +18,8 @@ _NAME_OF = {"repos": "name", "arms": "name", "agents": "name", "questions": "id"
 _IN_PARTS = frozenset({"defaults", "limits", "gateway", "prices", "budget"})
 _LENGTH = 16
 
+_HOW_MANY = frozenset({"reps", "parallel", "parallel_agents"})
+
 
 def registration_hash(trial: Trial) -> str:
     """The hash that the first start of the trial would write down."""
@@ -60,7 +62,7 @@ def _parts(trial: Trial) -> Iterator[tuple[str, Any]]:
     data = trial.whole.model_dump(mode="json", exclude_defaults=True)
     # How many runs there are decides what can be found; how many at once decides nothing.
     data["defaults"] = {"reps": trial.spec.defaults.reps} | {
-        name: value for name, value in data.get("defaults", {}).items() if name not in {"reps", "parallel"}
+        name: value for name, value in data.get("defaults", {}).items() if name not in _HOW_MANY
     }
     # Without one in the spec the seed follows from all of its content, and would name every change twice.
     if trial.whole.seed is not None:

@@ -30,6 +30,7 @@ from tiltyard_runner.owner import Owner
 from tiltyard_runner.reaper import reap
 from tiltyard_runner.recording import metered_spend
 from tiltyard_runner.slot import Slot
+from tiltyard_runner.turns import AgentTurns
 from tiltyard_specs import Trial
 from tiltyard_specs.errors import UsageError
 from tiltyard_specs.record import RunRecord
@@ -75,12 +76,14 @@ class Workplace:
     _busy: dict[int, str] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _setups: threading.Lock = field(default_factory=threading.Lock)
+    _turns: AgentTurns = field(default_factory=AgentTurns)
     _client: docker.DockerClient | None = None
     _gateway: GatewayProcess | None = None
     _staging: Path = field(default=Path())
     _owner: Owner = field(default_factory=Owner.current)
 
     def __enter__(self) -> Self:
+        self._turns = AgentTurns(self.setup.trial.spec.defaults.parallel_agents)
         with ExitStack() as stack:
             self._client = client = stack.enter_context(closing(connect()))
             reap(client)
@@ -131,6 +134,7 @@ class Workplace:
             self.setup.node,
             self.stop,
             self._setups,
+            self._turns,
         )
 
     def under_way(self, number: int, attempt: str | None) -> None:

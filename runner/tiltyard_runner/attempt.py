@@ -1,7 +1,8 @@
 """One attempt at one run, from the container's start to its record."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -158,11 +159,20 @@ class _Attempt:
         with output_files(self._folder, job) as files:
             watch = Watch(job, self._place, container)
             if not job.setup:
-                return watch.run(MainProcess(container, files), files)
+                with self._turn():
+                    return watch.run(MainProcess(container, files), files)
             container.start()
             self._setup(container)
             argv, env = launch.argv, dict(self._env(launch))
-            return watch.run(ExecProcess(container, files, argv, env), files)
+            with self._turn():
+                return watch.run(ExecProcess(container, files, argv, env), files)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self._place.turns.turn(self._place.stop) as waited:
+            # It says how busy the node was, and nothing of the run.
+            self._clock += waited
+            yield
 
     def _setup(self, container: Container) -> None:
         job, place = self._job, self._place

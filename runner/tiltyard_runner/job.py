@@ -13,6 +13,7 @@ from tiltyard_runner.agents import AgentTask
 from tiltyard_runner.container import Bounds
 from tiltyard_runner.owner import Owner
 from tiltyard_runner.slot import Slot
+from tiltyard_runner.turns import AgentTurns
 from tiltyard_specs.record import ImageFact
 from tiltyard_specs.spec_base import Auth
 
@@ -108,3 +109,5 @@ class Place:
     """Set when runs under way must end now."""
     setup_lock: threading.Lock
     """Setups run one at a time on a node unless the arm says otherwise."""
+    turns: AgentTurns = field(default_factory=AgentTurns)
+    """How many agents work at once on the node."""

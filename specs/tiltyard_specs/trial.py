@@ -27,6 +27,8 @@ class Defaults(SpecModel):
     """Repetitions of each cell."""
     parallel: PositiveInt | None = None
     """Runs at once on a node; without it, what cpus and memory allow."""
+    parallel_agents: PositiveInt | None = None
+    """Of these, agents at work at once; without it, all. Setups and grading go on beside them."""
     timeout: Duration = 900.0
     """Limit of one run: 90s, 15m, 2h, or a number of seconds."""
     baseline: Name | None = None
