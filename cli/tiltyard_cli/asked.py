@@ -70,9 +70,18 @@ def read_plan(path: Path) -> "PlanFile":
     Raises:
         DataError: It is none.
     """
+    from tiltyard_specs import DataError  # noqa: PLC0415
     from tiltyard_specs.plan_file import parse_plan  # noqa: PLC0415
 
-    return parse_plan(path.read_bytes(), str(path))
+    if path.is_dir() or not path.exists():
+        what = "a folder" if path.is_dir() else "not there"
+        raise DataError(
+            f"{path} is {what}, and a plan file goes here, such as plan.json from `tiltyard plan`"
+        )
+    text = path.read_bytes()
+    if _SIGN not in text:
+        raise DataError(f"{path} is no plan; make one with `tiltyard plan`")
+    return parse_plan(text, str(path))
 
 
 def _planned(spec: Path | None, path: Path, shard: str | None, selection: "Selection") -> Asked:

@@ -5,6 +5,8 @@ import threading
 from types import TracebackType
 from typing import Self
 
+from tiltyard_specs.visible import visible
+
 _FIRST = 1.0
 """Seconds of silence."""
 _AGAIN = 10.0
@@ -35,8 +37,8 @@ class Waiting:
             self._write("\r\x1b[K")
 
     def __call__(self, step: str) -> None:
-        """The step that is under way now."""
-        self._step = step
+        """The step that is under way now. It may name a folder, whose name may hold anything."""
+        self._step = visible(step)
 
     def _show(self) -> None:
         pause = _FIRST

@@ -58,6 +58,11 @@ def is_record(key: str) -> bool:
     return key.startswith(RUNS) and key.endswith("/" + RECORD)
 
 
+def is_attempt(key: str) -> bool:
+    """Whether a key names the record of an earlier attempt."""
+    return key.startswith(RUNS) and key.endswith("/" + ATTEMPT)
+
+
 def record_keys(keys: Iterable[str]) -> list[str]:
     """The records among some keys, in a stable order."""
     return sorted(key for key in keys if is_record(key))
@@ -65,4 +70,4 @@ def record_keys(keys: Iterable[str]) -> list[str]:
 
 def attempt_keys(keys: Iterable[str]) -> list[str]:
     """The records of earlier attempts among some keys, in a stable order."""
-    return sorted(key for key in keys if key.startswith(RUNS) and key.endswith("/" + ATTEMPT))
+    return sorted(key for key in keys if is_attempt(key))

@@ -1,15 +1,17 @@
 """A part that is given to a merge: opened, and checked against its own manifest and the plan."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltyard_cluster.beside import Beside, attempt_digests
+from tiltyard_cluster.broken_merge import require_no_broken_merge
 from tiltyard_cluster.bulk import get_all
 from tiltyard_cluster.compacted import fetch_file
-from tiltyard_cluster.compaction import Share, canonical_line, compact_into
-from tiltyard_cluster.layout import MANIFEST, RUNS, TRIAL, is_record
-from tiltyard_cluster.lines import digest_of
+from tiltyard_cluster.compaction import Share, compact_into
+from tiltyard_cluster.layout import ATTEMPTS_FILE, MANIFEST, RUNS, TRIAL, is_attempt, is_record
+from tiltyard_cluster.merge_parts import place_of
+from tiltyard_cluster.run_names import label_in
 from tiltyard_cluster.sharding import from_file
 from tiltyard_cluster.store import Store
 from tiltyard_specs.errors import DataError
@@ -23,7 +25,9 @@ class Source:
     """A part, ready to be read."""
 
     name: str
-    """What messages call it; also the place that merged rows point to."""
+    """What messages call it."""
+    place: str
+    """Where merged rows point to."""
     folder: Path
     """Where its compacted files lie on this machine."""
     receipt: TrialReceipt
@@ -45,6 +49,7 @@ def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow
     Raises:
         DataError: It is no part of this plan, has not ended, or was altered.
     """
+    require_no_broken_merge(name, store)
     receipt = _receipt(name, store)
     _require_plan(name, receipt.plan_id, plan)
     text = store.get(MANIFEST)
@@ -55,20 +60,20 @@ def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow
                 "or merge what there is with --allow-partial"
             )
         share = _share(receipt, plan)
-        return _source(name, scratch, compact_into(scratch, store, share), receipt)
+        return _source(name, store, scratch, compact_into(scratch, store, share), receipt)
     manifest = Manifest.parse(text, f"{name}/{MANIFEST}")
     _require_plan(name, manifest.plan_id, plan)
     if manifest.runs.keys() != set(receipt.order):
         raise DataError(f"{name}/{MANIFEST} was altered: it does not name the runs that {TRIAL} does")
     paths = [fetch_file(name, store, manifest, file, scratch) for file in manifest.files]
     folder = paths[0].parent if paths else scratch
-    _check_run_files(name, store, manifest)
-    return _source(name, folder, manifest, receipt)
+    _check_run_files(name, store, manifest, plan, folder)
+    return _source(name, store, folder, manifest, receipt)
 
 
-def _source(name: str, folder: Path, manifest: Manifest, receipt: TrialReceipt) -> Source:
+def _source(name: str, store: Store, folder: Path, manifest: Manifest, receipt: TrialReceipt) -> Source:
     present = {run: digest for run, digest in sorted(manifest.runs.items()) if digest is not None}
-    return Source(name, folder, receipt.model_copy(update={"order": ()}), present)
+    return Source(name, place_of(store), folder, receipt.model_copy(update={"order": ()}), present)
 
 
 def _receipt(name: str, store: Store) -> TrialReceipt:
@@ -92,20 +97,15 @@ def _share(receipt: TrialReceipt, plan: PlanFile) -> Share:
     return Share(plan.plan_id, plan.trial, runs, receipt.shard)
 
 
-def _check_run_files(name: str, store: Store, manifest: Manifest) -> None:
-    """See that every run.json says what the manifest says, to the last byte of its content."""
-    for key, text in _run_files(store):
-        try:
-            run_id, line = json.loads(text)["run_id"], canonical_line(text)
-        except (ValueError, TypeError, KeyError):
-            raise DataError(f"{name}/{key} was altered: it is no record") from None
-        if run_id in manifest.runs and manifest.runs[run_id] != digest_of(line):
-            raise DataError(
-                f"{name}/{key} was altered: it is not the record that the manifest names for run {run_id}"
-            )
-
-
-def _run_files(store: Store) -> Iterator[tuple[str, bytes]]:
-    for key, text in get_all(store, (key for key in store.list(RUNS) if is_record(key))):
-        if text is not None:
-            yield key, text
+def _check_run_files(name: str, store: Store, manifest: Manifest, plan: PlanFile, folder: Path) -> None:
+    """See that every file of a run says what was compacted, to the last byte of its content."""
+    attempts = attempt_digests(folder / ATTEMPTS_FILE, f"{name}/{ATTEMPTS_FILE}")
+    beside = Beside(name, manifest, lambda run: label_in(plan, run), attempts)
+    keys = (key for key in store.list(RUNS) if is_record(key) or is_attempt(key))
+    for key, text in get_all(store, keys):
+        wrong = None if text is None else beside.see(key, text)
+        if wrong is not None:
+            raise DataError(wrong)
+    gone = next(beside.gone(), None)
+    if gone is not None:
+        raise DataError(gone)

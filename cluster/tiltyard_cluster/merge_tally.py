@@ -1,14 +1,12 @@
 """What a merge finds: what its parts hold of the plan, and why they may not make a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tiltyard_cluster.merge_sources import Source
+from tiltyard_cluster.run_names import label_in, missing_words, some
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.plan_file import PlanFile
-
-_NAMED = 5
-"""How many runs a message names."""
 
 
 @dataclass(slots=True)
@@ -27,6 +25,8 @@ class Tally:
     """Runs that the plan does not hold."""
     attempts: int = 0
     """Earlier attempts, whose spend counts."""
+    label: Callable[[str], str] = field(default=str, repr=False, compare=False)
+    """What to call a run, by its id."""
 
     def words(self) -> str:
         """One line for people."""
@@ -52,7 +52,7 @@ def tally_of(plan: PlanFile, sources: Sequence[Source]) -> Tally:
     """
     found: dict[str, str] = {}
     expected = frozenset(plan.runs.run_id)
-    tally = Tally(expected=len(expected))
+    tally = Tally(expected=len(expected), label=lambda run: label_in(plan, run))
     conflicts: list[tuple[str, Source]] = []
     for source in sources:
         again = found.keys() & source.present.keys()
@@ -67,33 +67,36 @@ def tally_of(plan: PlanFile, sources: Sequence[Source]) -> Tally:
     if conflicts:
         run, source = conflicts[0]
         first = next(each for each in sources if run in each.present)
-        raise differ(first, source, run, tally)
+        raise differ(first, source, [run for run, each in conflicts if each is source], tally)
     return tally
 
 
-def require_whole(tally: Tally, *, allow_partial: bool) -> None:
+def require_whole(plan: PlanFile, sources: Sequence[Source], tally: Tally, *, allow_partial: bool) -> None:
     """See that every run of the plan is there, and no other.
 
     Raises:
         MergeError: One is foreign, or is missing and may not be.
     """
     if tally.foreign:
-        raise MergeError(f"the parts hold runs that are not in the plan: {_some(tally.foreign)}", tally)
+        raise MergeError(f"the parts hold runs that are not in the plan: {some(tally.foreign)}", tally)
     if tally.missing and not allow_partial:
         raise MergeError(
-            f"runs are missing: {_some(tally.missing)}; run what is left, "
+            f"{missing_words(plan, tally.missing, _shards(plan, sources))}; run what is left, "
             "or merge what there is with --allow-partial",
             tally,
         )
 
 
-def differ(first: Source, second: Source, run: str, tally: Tally) -> MergeError:
+def differ(first: Source, second: Source, runs: Sequence[str], tally: Tally) -> MergeError:
     """What to raise where two parts do not say the same of a run."""
     return MergeError(
-        f"{first.name} and {second.name} differ on run {run}: leave the one out that you do not trust", tally
+        f"{first.name} and {second.name} differ on run {some([tally.label(run) for run in runs])}: "
+        "leave the one out that you do not trust",
+        tally,
     )
 
 
-def _some(runs: Sequence[str]) -> str:
-    more = f" and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""
-    return ", ".join(runs[:_NAMED]) + more
+def _shards(plan: PlanFile, sources: Sequence[Source]) -> int:
+    """Into how many parts the plan was cut: as its parts say, where the plan leaves that to them."""
+    said = {source.receipt.shard.of for source in sources if source.receipt.shard}
+    return said.pop() if plan.shards == 1 and len(said) == 1 else plan.shards

@@ -75,7 +75,7 @@ class UnionWriter:
         return Union({run: digests[run] for run in runs}, files.attempts.rows, files.facts())
 
     def _write(self, files: Files, runs: Sequence[str]) -> None:
-        tables = [(source.folder / TABLE_FILE, source.name) for source in self._sources]
+        tables = [(source.folder / TABLE_FILE, source.place) for source in self._sources]
         with ThreadPoolExecutor(_THREADS) as pool:
             joined = pool.submit(join_tables, tables, self._out / TABLE_FILE, runs)
             with files:
@@ -100,7 +100,8 @@ class UnionWriter:
             line = next(lines[number], b"")
             if digest_of(line) != digests[number][run] or f'"run_id":"{run}"'.encode() not in line:
                 where = _place(self._sources[number])
-                raise DataError(f"{where} was altered: the record of run {run} is not the manifest's")
+                label = self._tally.label(run)
+                raise DataError(f"{where} was altered: the record of run {label} is not the manifest's")
             # The tally has seen that copies of one run have one digest.
             if run != before:
                 files.records.add(line)
@@ -120,7 +121,7 @@ class UnionWriter:
                 kept = copy
                 yield copy[2]
             elif copy[2] != kept[2]:
-                raise differ(self._sources[kept[1]], self._sources[copy[1]], copy[0][0], self._tally)
+                raise differ(self._sources[kept[1]], self._sources[copy[1]], [copy[0][0]], self._tally)
 
 
 def _attempts(source: Source, number: int) -> Iterator[_Copy]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tiltyard_cluster.compaction import scratch_folder
 from tiltyard_cluster.layout import MANIFEST, TRIAL
+from tiltyard_cluster.merge_parts import distinct, require_apart
 from tiltyard_cluster.merge_sources import Source, open_source
 from tiltyard_cluster.merge_tally import MergeError, Tally, require_whole, tally_of
 from tiltyard_cluster.merge_writing import Union, UnionWriter
@@ -48,15 +49,18 @@ def merge(
         What was found.
 
     Raises:
+        UsageError: There are no parts, or the result would lie inside one of them, or one inside it.
         MergeError: A part is of another plan, has not ended or was altered, two differ on a run, runs are
             missing or foreign. Its tally says what was found.
     """
     if not parts:
         raise UsageError("there is nothing to merge: give at least one result")
+    parts = distinct(parts)
+    require_apart(parts, target)
     with scratch_folder() as folder, _no_collecting():
         sources = _open_all(plan, parts, folder, tell, allow_partial=allow_partial)
         tally = tally_of(plan, sources)
-        require_whole(tally, allow_partial=allow_partial)
+        require_whole(plan, sources, tally, allow_partial=allow_partial)
         receipt = merge_receipts([source.receipt for source in sources], plan, len(tally.missing))
         few = _few(sources, tally, folder, tell)
         out = folder / "merged"

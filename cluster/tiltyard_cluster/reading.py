@@ -4,10 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from tiltyard_cluster.beside import Beside
+from tiltyard_cluster.broken_merge import require_no_broken_merge
 from tiltyard_cluster.bulk import get_all, map_keys
 from tiltyard_cluster.compacted import compacted_records, read_manifest
+from tiltyard_cluster.compacted_check import beside_of
 from tiltyard_cluster.layout import (
     ATTEMPTS_FILE,
+    MANIFEST,
     RECORDS_FILE,
     RUNS,
     TRIAL,
@@ -61,6 +65,7 @@ def read_result(store: Store, name: str) -> ReadResult:
 
 
 def _read(store: Store, name: str) -> ReadResult:
+    require_no_broken_merge(name, store)
     manifest = read_manifest(store, name)
     if manifest is not None and (manifest.merged or _is_quicker(store, manifest)):
         try:
@@ -68,7 +73,7 @@ def _read(store: Store, name: str) -> ReadResult:
         except DataError:
             if manifest.merged:
                 raise
-    return _read_files(store, name)
+    return _read_files(store, name) if manifest is None else _read_both(store, name, manifest)
 
 
 def _is_quicker(store: Store, manifest: Manifest) -> bool:
@@ -91,8 +96,31 @@ def _in_order(records: tuple[RunRecord, ...]) -> tuple[RunRecord, ...]:
     return tuple(sorted(records, key=run_key))
 
 
-def _read_files(store: Store, name: str) -> ReadResult:
-    reader = _Reader(store)
+def _read_both(store: Store, name: str, manifest: Manifest) -> ReadResult:
+    """The files of runs, compared with what the manifest names, which counts where they differ."""
+    beside, wrong = beside_of(name, store, manifest, keep_lines=manifest.present <= _MANY)
+    found = _read_files(store, name, beside)
+    if found.receipt is not None and found.receipt.plan_id != manifest.plan_id:
+        # A start has written its receipt; what was compacted before is out of date.
+        return replace(found, problems=tuple(each for each in found.problems if each not in beside.found))
+    gone = tuple(beside.gone())
+    if found.receipt is not None and set(found.receipt.order) != manifest.runs.keys():
+        wrong = (*wrong, f"{name}/{MANIFEST} was altered: it does not name the runs that {TRIAL} does")
+    if not (gone or wrong or beside.found or (beside.alone and manifest.present)):
+        return found
+    if read_manifest(store, name) != manifest:
+        # A start began meanwhile.
+        return _read(store, name)
+    found = replace(found, problems=(*wrong, *found.problems, *gone))
+    try:
+        counted = _read_compacted(store, name, manifest) if found.receipt is not None else found
+    except DataError:
+        return found
+    return replace(found, records=counted.records, attempts=counted.attempts)
+
+
+def _read_files(store: Store, name: str, beside: Beside | None = None) -> ReadResult:
+    reader = _Reader(store, beside)
     keys = list(store.list(RUNS))
     receipt = next(reader.read([TRIAL], parse_receipt), None)
     if receipt is None and not (record_keys(keys) or attempt_keys(keys) or reader.problems):
@@ -131,11 +159,19 @@ def _unsettled(attempts: Iterable[RunRecord], settled: Iterable[RunRecord]) -> I
     return (record for record in attempts if (record.run_id, record.attempt) not in known)
 
 
+def _require_place(key: str, record: RunRecord) -> None:
+    """Refuse a record that was copied over another run's: it would count twice, and the other not at all."""
+    place = key.rpartition("/")[0].partition("/attempts/")[0]
+    if place != run_key(record):
+        raise DataError(f"{key}: holds the record of {run_key(record)}, so it is left out")
+
+
 class _Reader:
     """Parses what it can, and remembers what it cannot."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, beside: Beside | None) -> None:
         self._store = store
+        self._beside = beside
         self.problems: list[str] = []
 
     def read(self, keys: Iterable[str], parse: Callable[[bytes, str], ParsedT]) -> Iterator[ParsedT]:
@@ -145,9 +181,19 @@ class _Reader:
                 if isinstance(found, DataError):
                     raise found
                 if found is not None:
-                    yield parse(found, key)
+                    self._compare(key, found)
+                    value = parse(found, key)
+                    if isinstance(value, RunRecord):
+                        _require_place(key, value)
+                    yield value
             except DataError as error:
                 self.problems.append(str(error))
+
+    def _compare(self, key: str, text: bytes) -> None:
+        if self._beside is not None and key != TRIAL:
+            wrong = self._beside.see(key, text)
+            if wrong is not None:
+                self.problems.append(wrong)
 
     def _get(self, key: str) -> tuple[str, bytes | DataError | None]:
         try:

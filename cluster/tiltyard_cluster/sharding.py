@@ -5,6 +5,7 @@ machines that share nothing agree on it.
 """
 
 from dataclasses import replace
+from itertools import pairwise
 
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_specs.plan_file import PlanColumns, PlanFile
@@ -16,9 +17,14 @@ def shard_runs(plan: Plan, name: ShardName) -> tuple[PlannedRun, ...]:
 
     A plan with fewer blocks than shards has empty ones.
     """
+    return all_shards(plan, name.of)[name.index - 1]
+
+
+def all_shards(plan: Plan, shards: int) -> list[tuple[PlannedRun, ...]]:
+    """The runs of every shard, in order."""
     blocks = plan.blocks()
-    first, last = (len(blocks) * end // name.of for end in (name.index - 1, name.index))
-    return tuple(run for block in blocks[first:last] for run in block)
+    ends = [len(blocks) * number // shards for number in range(shards + 1)]
+    return [tuple(run for block in blocks[first:last] for run in block) for first, last in pairwise(ends)]
 
 
 def part_of(plan: Plan, name: ShardName | None) -> Plan:

@@ -11,6 +11,7 @@ from tiltyard_cluster.folder import in_use
 from tiltyard_cluster.reading import ReadResult, read_result
 from tiltyard_cluster.store import Store
 from tiltyard_specs.record import RunRecord
+from tiltyard_specs.visible import visible
 
 SCHEMA_VERSION = 1
 
@@ -62,7 +63,12 @@ class Status:
     @property
     def partial(self) -> bool:
         """Whether no verdict can rest on it: runs are missing, or it is one part of a plan."""
-        return self.shard is not None or self.missing != 0
+        return self.shard is not None or not self.complete
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run is there that it is to hold; of a shard no verdict rests on that alone."""
+        return self.missing == 0
 
 
 def read_status(
@@ -80,7 +86,8 @@ def read_status(
     """
     where = parse_address(address)
     store = open_result(where, endpoint, tell)
-    return _status(str(where), read_result(store, str(where)), who_works_on(where, store))
+    name = visible(str(where))
+    return _status(name, read_result(store, name), who_works_on(where, store))
 
 
 def who_works_on(where: Address, store: Store) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tiltyard_specs.errors import DataError, UnavailableError
+from tiltyard_specs.visible import visible
 
 _CHUNK = 1 << 20
 _TEMPORARY = ".tmp-"
@@ -94,9 +95,9 @@ class FolderStore:
             DataError: There is none.
         """
         if root.is_file():
-            raise DataError(f"{root} is a file; give the results folder that holds it")
+            raise DataError(f"{visible(str(root))} is a file; give the results folder that holds it")
         if not root.is_dir():
-            raise DataError(f"{root} is no results folder: there is no such folder")
+            raise DataError(f"{visible(str(root))} is no results folder: there is no such folder")
         return cls(root)
 
     def __getstate__(self) -> dict[str, object]:

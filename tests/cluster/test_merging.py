@@ -1,6 +1,7 @@
 """Merging: the same bytes in any order and grouping, and nothing missing, doubled, foreign or altered."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from tiltyard_cluster.merging import MergeError, Tally, merge
 from tiltyard_cluster.plan import Plan, PlannedRun
 from tiltyard_cluster.sharding import to_file
 from tiltyard_cluster.store import FolderStore
-from tiltyard_specs import DataError, Outcome, RunRecord, content_id
+from tiltyard_specs import DataError, Outcome, RunRecord, UsageError, content_id
 from tiltyard_specs.manifest import FileFact, Manifest
 from tiltyard_specs.plan_file import PlanFile
 from tiltyard_specs.receipt import Selection, TrialReceipt
@@ -99,6 +100,10 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def names(runs: Sequence[PlannedRun]) -> list[str]:
+    return [f"{run.question} {run.arm} {run.agent} #{run.rep}" for run in runs]
+
+
 def thirds(parts: Parts) -> list[Path]:
     runs = parts.plan.runs
     return [parts.part(runs[:4]), parts.part(runs[4:8]), parts.part(runs[8:])]
@@ -168,7 +173,7 @@ def test_a_missing_part_is_refused_and_named(parts: Parts) -> None:
 
     gone = sorted(run.run_id for run in parts.plan.runs[4:8])
     assert error.value.tally.missing == gone
-    assert all(run in str(error.value) for run in gone)
+    assert all(name in str(error.value) for name in names(parts.plan.runs[4:8]))
     assert "12 expected, 8 present, 4 missing" in str(error.value)
 
 
@@ -195,7 +200,7 @@ def test_more_parts_than_can_be_open_are_joined_by_stages(
     staged, tally = parts.merge(*blocks, blocks[0])
 
     assert content(staged) == content(whole)
-    assert (tally.present, tally.duplicate, tally.attempts) == (12, 2, attempts_in(whole))
+    assert (tally.present, tally.duplicate, tally.attempts) == (12, 0, attempts_in(whole))
     usual = parts.record
     parts.record = lambda run, **more: usual(run, **more, usd=0.75 if "outcome" in more else 0.5)
     other = parts.part(parts.plan.runs)
@@ -207,13 +212,58 @@ def attempts_in(folder: Path) -> int:
     return sum(1 for _ in read_lines(folder / "attempts.jsonl.zst", ""))
 
 
-def test_the_same_part_twice_is_counted_and_changes_nothing(parts: Parts) -> None:
+def test_the_same_part_twice_changes_nothing_however_it_is_spelled(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shards = thirds(parts)
     once, _ = parts.merge(*shards)
-    twice, tally = parts.merge(*shards, shards[1])
+    (parts.root / "a link").symlink_to(shards[1])
+    monkeypatch.chdir(parts.root)
+    spelled = [Path("a link"), Path(shards[1].name), parts.root / "x/.." / shards[1].name]
+    for folders in (
+        [*spelled, *shards],
+        [shards[0], spelled[0], shards[2]],
+        [shards[2], *shards, *spelled[1:]],
+    ):
+        twice, tally = parts.merge(*folders)
+        assert tally.duplicate == 0
+        assert content(once) == content(twice)
 
-    assert tally.duplicate == 4
-    assert content(once) == content(twice)
+
+def test_a_copy_of_a_part_is_counted_and_dropped(parts: Parts) -> None:
+    shards = thirds(parts)
+    shutil.copytree(shards[1], parts.root / "copy")
+    _, tally = parts.merge(*shards, parts.root / "copy")
+
+    assert (tally.present, tally.duplicate) == (12, 4)
+
+
+def test_no_result_lies_inside_another(parts: Parts) -> None:
+    """A merged result inside a part, or around one, would be taken for its files."""
+    shards = thirds(parts)
+    for target in (shards[1] / "merged", shards[1] / "runs" / "x", parts.root):
+        with pytest.raises(UsageError, match=f"lies inside {re.escape(str(parts.root))}"):
+            merge(
+                as_file(parts.plan), [(str(part), FolderStore(part)) for part in shards], FolderStore(target)
+            )
+    assert not (shards[1] / "merged").exists()
+
+
+def test_names_of_parts_cannot_write_to_the_terminal(parts: Parts) -> None:
+    shards = thirds(parts)
+    odd = shards[1].rename(parts.root / "a\nb \x1b[31mred")
+    alter_records(odd)
+    told: list[str] = []
+    with pytest.raises(MergeError) as error:
+        merge(
+            as_file(parts.plan),
+            [(str(odd), FolderStore(odd))],
+            FolderStore(parts.root / "m"),
+            tell=told.append,
+        )
+
+    assert r"a\x0ab \x1b[31mred/records.jsonl.zst was altered" in str(error.value)
+    assert all(text.isprintable() for text in (str(error.value), *told))
 
 
 def test_parts_that_differ_on_a_run_are_a_conflict_that_names_both(parts: Parts) -> None:
@@ -222,7 +272,8 @@ def test_parts_that_differ_on_a_run_are_a_conflict_that_names_both(parts: Parts)
     parts.record = lambda run, **more: usual(run, tokens=101, **more)
     other = parts.part(parts.plan.runs[4:6])
 
-    with pytest.raises(MergeError, match="differ on run") as error:
+    two = ", ".join(names(sorted(parts.plan.runs[4:6], key=lambda run: run.run_id)))
+    with pytest.raises(MergeError, match=f"differ on run {two}: leave the one out") as error:
         parts.merge(*shards, other)
     assert str(shards[1]) in str(error.value)
     assert str(other) in str(error.value)
@@ -336,7 +387,10 @@ def alter_manifest(part: Path) -> str:
     data["runs"][run] = "0" * 64
     path.write_text(json.dumps(data))
     shutil.rmtree(part / "runs")
-    return f"the record of run {run} is not the manifest's"
+    record = next(json.loads(line) for line in read_lines(part / "records.jsonl.zst", ""))
+    assert record["run_id"] == run
+    name = f"{record['question']} {record['arm']} {record['agent']} #{record['rep']}"
+    return f"the record of run {name} is not the manifest's"
 
 
 def forget_a_run(part: Path) -> str:

@@ -9,6 +9,7 @@ from tiltyard_cli.asked import read_plan
 from tiltyard_cli.invocation import suggest
 from tiltyard_cli.options import S3Endpoint
 from tiltyard_cli.waiting import Waiting
+from tiltyard_specs.visible import visible
 
 
 def merge(
@@ -53,5 +54,5 @@ def merge(
         tally = merge_parts(made, stores, target, allow_partial=allow_partial, tell=waiting)
     typer.echo(f"{tally.words()}; {tally.attempts} earlier attempts kept")
     if tally.missing:
-        typer.echo(f"PARTIAL: no verdict rests on {out}")
+        typer.echo(f"PARTIAL: no verdict rests on {visible(out)}")
     typer.echo(f"Report: {suggest('report', out)}")

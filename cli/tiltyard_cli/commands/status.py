@@ -50,16 +50,24 @@ def _data(found: "Status") -> dict[str, object]:
 
     data = dataclasses.asdict(found)
     data["arms"] = [dataclasses.asdict(arm) | {"missing": arm.missing} for arm in found.arms]
-    return {"schema_version": SCHEMA_VERSION, **data, "missing": found.missing, "partial": found.partial}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **data,
+        "missing": found.missing,
+        "partial": found.partial,
+        "complete": found.complete,
+    }
 
 
 def _lines(found: "Status") -> Iterator[str]:
     kind = f"shard {found.shard}" if found.shard else "merged" if found.merged else "whole trial"
+    if found.shard and found.complete:
+        kind += ", complete"
     yield f"{found.name}: trial {found.trial or _UNKNOWN}, {kind}, plan {found.plan_id or _UNKNOWN}"
     if found.under_way:
         yield f"Under way: {found.under_way}"
     counts = f"{_number(found.expected)} expected, {found.present} present, {_number(found.missing)} missing"
-    yield f"{'PARTIAL: ' if found.partial else ''}{counts}"
+    yield f"{'' if found.complete else 'PARTIAL: '}{counts}"
     if found.arms:
         rows = [("arm", "expected", "present", "missing", "outcomes")]
         rows += [
