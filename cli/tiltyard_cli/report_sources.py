@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tiltyard_cli.given_twice import without_copies
 from tiltyard_cli.told import tell
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.visible import visible
@@ -36,6 +37,8 @@ class Source:
     result: "ReadResult | None" = None
     """Where it was read record by record."""
     store: "Store | None" = None
+    runs: frozenset[str] | None = None
+    """The ids of its runs, where it was read as a table."""
 
 
 @contextmanager
@@ -62,6 +65,8 @@ def sources(names: Sequence[str], endpoint: str | None, *, by_record: bool) -> I
                 problems.append(str(error))
         if not found:
             raise DataError("; ".join(problems))
+        if len(found) > 1:
+            found = _each_once(found, endpoint, stack)
         kept, foreign = _of_one_trial(found)
         first = replace(kept[0], problems=(*problems, *foreign, *kept[0].problems))
         yield [first, *kept[1:]]
@@ -97,6 +102,16 @@ def of_trial(result: "ReadResult") -> "ReadResult":
     problem = f"left out {count} of {names}: trial.json is that of {name!r}"
     kept = tuple(record for record in result.records if record.trial == name)
     return replace(result, records=kept, problems=(*result.problems, problem))
+
+
+def _each_once(found: list[Source], endpoint: str | None, stack: ExitStack) -> list[Source]:
+    """The results without runs that an earlier one holds too; tables that share none stay tables."""
+    ids = [set(each.runs or (record["run_id"] for record in each.records)) for each in found]
+    if len(set().union(*ids)) == sum(map(len, ids)):
+        return found
+    return without_copies(
+        [each if each.runs is None else _source(each.name, endpoint, stack, by_record=True) for each in found]
+    )
 
 
 def _of_one_trial(found: Sequence[Source]) -> tuple[list[Source], list[str]]:
@@ -172,7 +187,8 @@ def _table(name: str, store: "Store", stack: ExitStack) -> Source | None:
     if receipt["plan_id"] != manifest.plan_id:
         # A start has written its receipt; what was compacted before is out of date.
         return None
-    return Source(name, _batches(path, stack), receipt, attempts, store=store)
+    runs = frozenset(manifest.runs)
+    return Source(name, _batches(path, stack), receipt, attempts, store=store, runs=runs)
 
 
 def _batches(path: Path, stack: ExitStack) -> "Iterable[pa.RecordBatch]":

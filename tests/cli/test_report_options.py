@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,8 @@ def test_the_summary_of_a_job_gets_the_markdown(tiltyard: Command, results: Path
 def test_several_results_are_several_runs(tiltyard: Command, results: Path) -> None:
     """And one of another trial, or one that is none, is named and left out: 65, the rest is printed."""
     again = results.parent / "again"
-    write(again, [record("sum", arm, 1, "passed", "4") for arm in ("plain", "docs")])
+    later = "2026-01-02T00:00:00Z"
+    write(again, [record("sum", arm, 1, "passed", "4", started_at=later) for arm in ("plain", "docs")])
     write(results.parent / "other", [record("sum", "plain", 1, "passed", "4")], name="other")
     good = tiltyard("report", "results", "again", "--json")
     data = json.loads(good.out)
@@ -107,6 +109,34 @@ def test_several_results_are_several_runs(tiltyard: Command, results: Path) -> N
     assert "other is of trial 'other' and not of 'small', so it is left out" in bad.err
     assert "nowhere" in bad.err
     assert bad.out.startswith("# small")
+
+
+@pytest.mark.parametrize("again", ["results", "./results/", "copy", "part"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_result_that_is_given_twice_counts_once(
+    tiltyard: Command, results: Path, again: str, *, first: bool
+) -> None:
+    """The same folder, a copy, and a part of it, in either order: the numbers are those of the whole."""
+    shutil.copytree(results, results.parent / "copy")
+    write(results.parent / "part", [record("sum", "docs", rep, "passed", "4") for rep in (1, 2)])
+    alone = json.loads(tiltyard("report", "results", "--json").out)
+    both = tiltyard("report", *(("results", again) if first else (again, "results")), "--json")
+    data = json.loads(both.out)
+
+    assert both.code == 0
+    assert "once more: they are counted once" in both.err or "dropped 2 identical records" in both.err
+    for key in ("runs", "state", "agents"):
+        expected = alone[key] if key != "agents" else alone[key][0]["arms"][0]["correct"]
+        assert (data[key] if key != "agents" else data[key][0]["arms"][0]["correct"]) == expected
+
+
+def test_two_accounts_of_one_start_are_refused(tiltyard: Command, results: Path) -> None:
+    """Which of them is true is not to be guessed."""
+    write(results.parent / "edited", [record("sum", "plain", 1, "passed", "4")])
+    done = tiltyard("report", "results", "edited")
+
+    assert (done.code, done.out) == (65, "")
+    assert "results and edited differ on run sumplain1" in done.err
 
 
 def test_row_files_are_read(tiltyard: Command, tmp_path: Path) -> None:
