@@ -47,7 +47,7 @@ def earlier(tmp_path: Path) -> Callable[..., Path]:
             "versions": {"prices": TABLE},
         } | changes  # fmt: skip
         folder = tmp_path / changes.pop("folder", "prior")
-        path = folder / "runs" / question / arm / "codex" / str(rep) / "run.json"
+        path = folder / "runs" / question / arm / record["agent"] / str(rep) / "run.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         record.pop("folder", None)
         path.write_text(json.dumps(record))
