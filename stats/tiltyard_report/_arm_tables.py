@@ -7,6 +7,7 @@ from tiltyard_report._table import escape, table
 from tiltyard_report._verdicts import decision
 from tiltyard_report.measure_model import Measure
 from tiltyard_report.model import AgentReport, ArmRow, Comparison, QuestionCell, QuestionRow, Report
+from tiltyard_stats.decide import NO_VERDICT
 
 _THOUSAND = 1000
 _USED_TOOL = "used tool: runs in which a tool call matched the arm's `uses`, of those that count."
@@ -127,11 +128,24 @@ def _relative(
     ]
 
 
+_NO_RATIO = frozenset({"unknown-cost", "free-baseline"})
+"""Where tokens say nothing at all: what was compared is how often the arms pass."""
+
+
 def _verdict(row: ArmRow) -> str:
     if row.baseline:
         return "baseline"
     comparison = row.relative_tokens
-    return decision(comparison.decision) if comparison and comparison.decision else fmt.NONE
+    if comparison is None or comparison.decision is None:
+        return fmt.NONE
+    passes = row.delta.passes if row.delta else None
+    if (
+        passes
+        and passes.decision.verdict != NO_VERDICT
+        and not _NO_RATIO.isdisjoint(comparison.decision.warnings)
+    ):
+        return f"passes: {decision(passes.decision)}"
+    return decision(comparison.decision)
 
 
 def _used(row: ArmRow) -> str:

@@ -64,11 +64,13 @@ def _ratio(
 ) -> Comparison:
     gaps = (*_gap(arm, quantity), *_gap(baseline, quantity))
     ours, theirs = by_question(arm, quantity), by_question(baseline, quantity)
-    common = np.intersect1d(ours.places, theirs.places, assume_unique=True)
+    both = np.intersect1d(ours.places, theirs.places, assume_unique=True)
+    # Nothing is so many times what cost nothing; this happens where no run made a model call.
+    free = theirs.on(both).sums == 0
+    common = both[~free]
     pairs = ours.on(common), theirs.on(common)
     # A run of unknown cost is often a dear one, such as one that was cut off, so the others are no sample.
-    # A free baseline has no ratio; this happens where every run made no model call.
-    defined = not gaps and len(common) > 0 and bool((pairs[1].sums > 0).all())
+    defined = not gaps and len(common) > 0
     apart = np.setxor1d(ours.places, theirs.places, assume_unique=True)
     return Comparison(
         ratio=_interval(*pairs, options) if defined else None,
@@ -77,6 +79,7 @@ def _ratio(
         n_baseline=len(pairs[1].flat),
         questions=tuple(sample(arm).named(common)),
         left_out=tuple(sample(arm).named(apart)),
+        free=tuple(sample(arm).named(both[free])),
         pvalue=cost_ratio_test(*pairs).pvalue if defined and tested else nan,
         adjusted=nan,
         decision=None,
@@ -128,7 +131,8 @@ def _decide(comparison: Comparison, adjusted: float, *, partial: bool, tested: b
     if comparison.gaps and _some_known(comparison):
         decision = Decision(NO_VERDICT, ("unknown-tokens",))
     elif comparison.ratio is None:
-        decision = Decision(NO_VERDICT, ("unknown-cost",))
+        why = "free-baseline" if comparison.free and not comparison.gaps else "unknown-cost"
+        decision = Decision(NO_VERDICT, (why,))
     elif partial:
         decision = Decision(NO_VERDICT, ("partial",))
     else:

@@ -113,20 +113,22 @@ def bare_pvalue(value: float) -> str:
     return amount(value, lambda known: "<0.001" if known < 0.001 else f"{known:.3f}")  # noqa: PLR2004
 
 
-def unknown_bounds(interval: Interval) -> str:
-    """Why an interval has no bounds."""
+def unknown_bounds(interval: Interval, over: str = "run") -> str:
+    """Why an interval has no bounds; `over` is what it counts."""
     why = [_REASONS[code] for code in interval.warnings if code in _REASONS]
-    if why == [_REASONS["n<2"]] and interval.n > 1:
-        why = ["no repeats"]
+    if why == [_REASONS["n<2"]]:
+        why = ["no repeats"] if interval.n > 1 else [f"1 {over}"]
     return why[0] if why else "not known"
 
 
-def intervals(items: Sequence[Interval | None], show: Show, unit: str = "") -> list[str]:
+def intervals(
+    items: Sequence[Interval | None], show: Show, unit: str = "", *, over: str = "run"
+) -> list[str]:
     """The cells of a column: estimates with their bounds in brackets, lined up."""
     known = [item for item in items if item and item.known]
     parts = [(f"{show(item.estimate)}{unit}", show(item.low), show(item.high)) for item in known]
     lined_up = iter([f"{estimate} ({low} to {high})" for estimate, low, high in aligned(parts)])
-    return [next(lined_up) if item and item.known else _unbounded(item, show, unit) for item in items]
+    return [next(lined_up) if item and item.known else _unbounded(item, show, unit, over) for item in items]
 
 
 def rates(items: Sequence[Rate]) -> list[str]:
@@ -156,8 +158,8 @@ def alike(values: Iterable[float]) -> Show:
     return show
 
 
-def _unbounded(item: Interval | None, show: Show, unit: str) -> str:
-    return f"{show(item.estimate)}{unit} ({unknown_bounds(item)})" if item else "unknown"
+def _unbounded(item: Interval | None, show: Show, unit: str, over: str) -> str:
+    return f"{show(item.estimate)}{unit} ({unknown_bounds(item, over)})" if item else "unknown"
 
 
 def _decimals(size: float) -> int:

@@ -89,7 +89,17 @@ def _named(items: Sequence[Compared]) -> list[Compared]:
     judged = any(item.verdict != NO_VERDICT for item in items)
     if len(items) <= _NAMED and alike and len(refusals) <= (0 if judged else 1):
         return list(items)
-    return [min(items, key=lambda item: max(1, _ORDER.index(item.verdict)))]
+    first = min(items, key=lambda item: max(1, _ORDER.index(item.verdict)))
+    against = [item for item in items if _opposite(first, item)]
+    return [first, *sorted(against, key=lambda item: _ORDER.index(item.verdict))[:1]]
+
+
+def _opposite(first: Compared, other: Compared) -> bool:
+    """Whether the same arm came out the other way with another agent: one alone is half of the truth."""
+    if other.row.arm != first.row.arm or NO_VERDICT in {first.verdict, other.verdict}:
+        return False
+    ours, theirs = first.comparison.ratio, other.comparison.ratio
+    return ours is not None and theirs is not None and (ours.estimate - 1) * (theirs.estimate - 1) < 0
 
 
 def _sized(named: Sequence[Compared], baseline: str) -> str:
@@ -101,7 +111,9 @@ def _sized(named: Sequence[Compared], baseline: str) -> str:
         same_arm = item.row.arm == first.row.arm
         who = f"{_ratio(item)} with {item.agent.agent}" if same_arm else f"{item.row.arm} {_ratio(item)}"
         text += f" and {who} ({_bounds(item)})"
-    return f"{text}; {_judged(named)}"
+    clear = NO_DIFFERENCE not in {item.verdict for item in named}
+    apart = "the agents differ: " if clear and rest and _opposite(first, rest[0]) else ""
+    return f"{text}; {apart}{_judged(named)}"
 
 
 def _judged(named: Sequence[Compared]) -> str:

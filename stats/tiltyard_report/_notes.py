@@ -150,6 +150,9 @@ def _left_out(agents: Sequence[AgentReport]) -> Iterable[str]:
             if comparison and comparison.ratio and comparison.left_out:
                 names = ", ".join(comparison.left_out)
                 yield f"{agent.agent}, {row.arm}: {names} on one side only: in the means, not in the ratio."
+            if comparison and comparison.ratio and comparison.free:
+                names = ", ".join(comparison.free)
+                yield f"{agent.agent}, {row.arm}: the baseline used 0 tokens in {names}: not in the ratio."
             if comparison and comparison.ratio and "pooled-variance" in comparison.ratio.warnings:
                 yield f"{agent.agent}, {row.arm}: a question with one run borrows the others' spread."
 

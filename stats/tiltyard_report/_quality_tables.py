@@ -131,7 +131,7 @@ def _repeats(rows: Sequence[ArmRow], report: Report) -> str:
                 repeats[f"pass^{k}, %"] = _shares([item.every if item else None for item in found])
     steady = {
         "arm": arms,
-        "whole, %": _shares([each.reliability for each in quality]),
+        "whole, %": _shares([each.reliability for each in quality], "repetition"),
         "steady, %": _shares([each.consistency for each in quality]),
         "always/never/flaky": [f"{each.always}/{each.never}/{each.flaky}" for each in quality],
         "score": [_mean(row.score, _hundredths) for row in rows],
@@ -140,8 +140,8 @@ def _repeats(rows: Sequence[ArmRow], report: Report) -> str:
     return "\n\n".join([_table(repeats), _table(steady)])
 
 
-def _shares(items: Sequence[Interval | None]) -> list[str]:
-    shown = fmt.intervals(items, _percent)
+def _shares(items: Sequence[Interval | None], over: str = "question") -> list[str]:
+    shown = fmt.intervals(items, _percent, over=over)
     return [cell if item else fmt.NONE for item, cell in zip(items, shown, strict=True)]
 
 

@@ -14,6 +14,7 @@ WORDS = {
     "few-runs": f"under {MINIMUM_RUNS} runs a side",
     "unknown-bound": "interval not known",
     "unknown-cost": "no tokens to compare",
+    "free-baseline": "the baseline used 0 tokens",
     "unknown-tokens": "tokens not fully known",
     "partial": "trial not complete",
     "multiplicity": "after correction",

@@ -87,6 +87,7 @@ def _arm(agent: str, row: ArmRow, report: Report) -> dict[str, _Value]:
         ),
         "regressed": ";".join(delta.regressed) if delta else None,
         "improved": ";".join(delta.improved) if delta else None,
+        "partial": report.state == "partial",
     }
 
 
@@ -114,7 +115,7 @@ def _cases(report: Report) -> Iterable[dict[str, _Value]]:
             for k in report.pass_k:
                 for name in ("at", "hat"):
                     fields[f"pass_{name}_{k}"] = _of_k(name, passed, runs, k) if runs >= k else None
-            yield fields
+            yield fields | {"partial": report.state == "partial"}
 
 
 @cache

@@ -52,9 +52,11 @@ class Comparison:
     n_arm: int
     n_baseline: int
     questions: tuple[str, ...]
-    """Questions with runs on both sides, over which the ratio is taken."""
+    """Questions over which the ratio is taken: with runs on both sides, of a baseline that used something."""
     left_out: tuple[str, ...]
     """Questions with runs on one side only."""
+    free: tuple[str, ...]
+    """Questions that both sides ran and in which the baseline used nothing: they have no ratio."""
     pvalue: float
     """Of equal cost, two-sided; NaN when not known."""
     adjusted: float

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from tiltyard_cluster.record_tables import schema
 from tiltyard_report import (
+    Report,
     analyse,
     render_cases_csv,
     render_csv,
@@ -41,6 +43,16 @@ def test_json_keeps_to_the_schema(name: str, trials: ModuleType) -> None:
     data = json.loads(render_json(analyse(**trials.ALL[name]())))
 
     jsonschema.Draft202012Validator(json.loads(published())).validate(data)
+
+
+@pytest.mark.parametrize("render", [render_csv, render_cases_csv])
+def test_csv_says_that_a_trial_is_partial(trials: ModuleType, render: Callable[[Report], str]) -> None:
+    """In each row, for who reads no headline."""
+    for name, partial in (("partial", "true"), ("two_agents", "false")):
+        report = analyse(**trials.ALL[name]())
+        rows = list(csv.DictReader(io.StringIO(render(report))))
+
+        assert {row["partial"] for row in rows} == {partial}
 
 
 def test_csv_has_a_row_for_each_arm(trials: ModuleType) -> None:

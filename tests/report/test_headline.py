@@ -164,3 +164,72 @@ def test_an_arm_without_a_run_that_counts_is_not_compared(make: ModuleType) -> N
     assert "broken" not in report.headline
     assert report.headline.startswith("works needs ")
     assert "(broken 4)" in report.alerts[0]
+
+
+def test_agents_that_point_in_opposite_directions_are_both_told(make: ModuleType) -> None:
+    """Of tokens, also where there are more comparisons than a sentence holds."""
+    cells = {
+        ("codex", "plain"): times(1), ("codex", "docs"): times(0.5), ("codex", "map"): times(1),
+        ("claude", "plain"): times(1), ("claude", "docs"): times(2), ("claude", "map"): times(1),
+    }  # fmt: skip
+    text = trial(make, cells).headline
+
+    assert "docs needs 0.50x the tokens of plain with codex" in text
+    assert "and 2.00x with claude" in text
+    assert "the agents differ: cheaper with codex and dearer with claude" in text
+
+
+def test_agents_whose_passes_point_in_opposite_directions_are_both_told(make: ModuleType) -> None:
+    """And of passes, where no tokens are known."""
+    better = {"codex": "docs", "claude": "plain"}
+    records = [
+        make.record(
+            "a", arm, agent, rep, None,
+            outcome="passed" if better[agent] == arm else "failed", metered=None,
+            score={"correct": better[agent] == arm},
+        )
+        for agent in ("codex", "claude")
+        for arm in ("plain", "docs")
+        for rep in range(1, 11)
+    ]  # fmt: skip
+    report = analyse(records, baseline="plain")
+
+    assert "docs passes 100.0 points more often than plain with codex" in report.headline
+    assert "but 100.0 points less often with claude" in report.headline
+    assert (
+        "the agents differ: higher with codex and lower with claude; no tokens are known" in report.headline
+    )
+    assert "passes: higher" in render_markdown(report)
+
+
+def test_a_question_whose_baseline_used_nothing_is_left_out(make: ModuleType) -> None:
+    """Nothing is so many times 0; the other questions are compared, and a note names the one."""
+    values = [20_000, 21_000, 19_000, 20_500, 20_200]
+    records = [
+        *make.series("free", "plain", "codex", [0] * 5), *make.series("free", "docs", "codex", values),
+        *make.series("a", "plain", "codex", values), *make.series("a", "docs", "codex", values),
+    ]  # fmt: skip
+    report = analyse(records, baseline="plain")
+    alone = analyse(records[:10], baseline="plain")
+    compared = report.agents[0].arms[1].relative_tokens
+
+    assert compared is not None
+    assert (compared.questions, compared.free, compared.left_out) == (("a",), ("free",), ())
+    assert compared.ratio is not None
+    assert compared.ratio.estimate == 1.0
+    assert any("the baseline used 0 tokens in free: not in the ratio" in note for note in report.notes)
+    assert alone.agents[0].arms[1].relative_tokens.ratio is None
+    assert "the baseline used 0 tokens" in render_markdown(alone)
+    assert "no tokens" not in alone.headline
+
+
+def test_one_question_is_not_called_one_run(make: ModuleType) -> None:
+    """What a rate over questions rests on is questions."""
+    text = render_markdown(analyse(make.series("a", "plain", "codex", [20_000] * 5)))
+
+    assert "(1 question)" in text or "20.7 to 100.0" in text
+    mixed = make.series("a", "plain", "codex", [20_000] * 4)
+    mixed[0] |= {"outcome": "failed", "score": {"correct": False}}
+    text = render_markdown(analyse(mixed))
+    assert "75.0 (1 question)" in text
+    assert "75.0 (1 run)" not in text
