@@ -3,19 +3,18 @@
     .venv/bin/python benchmarks/run_overhead.py [--runs 100] [--rounds 2] [--parallel 1,4,8]
 
 Both sides create, start, await and remove a container of the same image, with the same limits, in the same
-kind of slot; start and teardown of slots and gateway are counted on ours. Prints for each parallelism a line:
-`parallel=N ratio=R client_cpu_ms=C rss_mb=M`, where ratio is our rate over the loop's, client_cpu_ms the CPU
-time a run of this process and of the gateway, and rss_mb the largest resident memory of the two together.
+kind of network, which each thread makes and removes within the time; ours starts and ends the gateway, too.
+Prints for each parallelism a line: `parallel=N ratio=R client_cpu_ms=C rss_mb=M`, where ratio is our rate
+over the loop's, client_cpu_ms the CPU time a run of this process and of the gateway, and rss_mb the largest
+resident memory of the two together.
 """
 
 import argparse
 import resource
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 
 import docker
@@ -107,42 +106,33 @@ class TrialRound:
 
 
 def bare_round(client: docker.DockerClient, like: TrialRound, runs: int, parallel: int) -> float:
-    """Seconds of the bare loop, its slots open before."""
+    """Seconds of the bare loop: each thread makes its network, runs its share in it, and removes it."""
     owner = Owner.current()
-    with ExitStack() as stack:
-        gateway = stack.enter_context(GatewayProcess(GatewayConfig()))
-        slots = [
-            stack.enter_context(
-                Slot(
-                    client,
-                    name=f"bare-{number}",
-                    image=like.forwarder,
-                    socket_folder=gateway.open_slot(f"bare-{number}"),
-                    owner=owner,
-                    trial="bare",
-                    sealed=True,
-                )
-            )
-            for number in range(parallel)
-        ]
-        free = list(slots)
-        lock = threading.Lock()
+    with GatewayProcess(GatewayConfig()) as gateway:
+        left = iter(range(runs))
 
-        def one(_: int) -> None:
-            with lock:
-                slot = free.pop()
-            plan = ContainerPlan(
-                image=like.job.image, argv=("true",), labels=owner.labels(trial="bare", role="run"),
-                bounds=like.job.bounds, network=slot.network(),
-            )  # fmt: skip
-            bare_run(client, plan)
-            with lock:
-                free.append(slot)
+        def work(number: int) -> None:
+            with Slot(
+                client,
+                name=f"bare-{number}",
+                image=like.forwarder,
+                socket_folder=folders[number],
+                owner=owner,
+                trial="bare",
+                sealed=True,
+            ) as slot:
+                plan = ContainerPlan(
+                    image=like.job.image, argv=("true",), labels=owner.labels(trial="bare", role="run"),
+                    bounds=like.job.bounds, network=slot.network(),
+                )  # fmt: skip
+                for _ in left:
+                    bare_run(client, plan)
 
         def loop() -> None:
             with ThreadPoolExecutor(parallel) as pool:
-                list(pool.map(one, range(runs)))
+                list(pool.map(work, range(parallel)))
 
+        folders = [gateway.open_slot(f"bare-{number}") for number in range(parallel)]
         return timed(loop)
 
 
