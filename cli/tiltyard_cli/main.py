@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import select
 import sys
 import traceback
@@ -100,11 +101,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
+def _clarify(error: Any) -> None:
+    """Say which word was meant, and leave out what the parser says of itself."""
+    message = str(getattr(error, "message", "")).removeprefix("Value error, ")
+    choice = re.match(r"'([^']*)' is not one of ('[^']*'(?:, '[^']*')*)", message)
+    if choice:
+        from tiltyard_specs.nearest import nearest  # noqa: PLC0415
+
+        meant = nearest(choice[1], re.findall(r"'([^']*)'", choice[2]))
+        message += "".join(f" Did you mean '{word}'?" for word in meant)
+    if message:
+        error.message = message
+
+
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         result = app(args=None if arguments is None else list(arguments), standalone_mode=False)
         sys.stdout.flush()
     except _CommandLineError as error:
+        _clarify(error)
         error.show()
         return int(ExitCode.USAGE)
     except SystemExit as leaving:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tiltyard_cluster.reading import ReadResult
 
 _ROWS = frozenset({".jsonl", ".ndjson"})
+_SPECS = frozenset({".yaml", ".yml", ".toml"})
 _MANY = 5000
 """Runs above which the table of compacted records is read."""
 _BATCH = 16384
@@ -135,6 +136,8 @@ def _source(name: str, endpoint: str | None, stack: ExitStack, *, by_record: boo
     path = Path(name)
     if path.suffix in _ROWS and not path.is_dir():
         return _rows(path)
+    if path.suffix in _SPECS and path.is_file():
+        raise DataError(f"{name} is a spec and no result: give the folder that `tiltyard run` wrote")
     from tiltyard_cluster import open_result  # noqa: PLC0415
     from tiltyard_cluster.reading import read_result  # noqa: PLC0415
 

@@ -18,6 +18,9 @@ from tiltyard_report.quality_model import PassRate
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_stats import few_trials
 
+_USUAL = (1, 3)
+"""Attempts of which a report tells unasked."""
+
 
 def alerts(
     chosen: Selection, audit: Sequence[AuditRow], lost: Losses | None, drifts: Sequence[DriftRow]
@@ -55,7 +58,7 @@ def notes(
     lines = [*_registered.note(facts), *_network(facts), *drift(runs), *_sources(runs), *_left_out(agents)]
     lines += [*_uneven.note(lost[0]), *_uneven.question_note(lost[1])]
     lines += _trend.notes(drifts, len(chosen.arms))
-    lines += _few_trials(chosen, agents)
+    lines += [*_few_trials(chosen, agents), *_few_attempts(chosen, agents)]
     lines += _shocks(agents)
     lines += _factors(agents)
     unmetered = int(runs.having("outcome", lambda outcome: outcome is Outcome.UNMETERED).sum())
@@ -64,6 +67,14 @@ def notes(
         lines.append(f"{made} made no metered call though the agent must be metered; excluded.")
     lines += [f"{text} ({fmt.plural(count, 'run')})." for text, count in _warnings(runs)]
     return tuple(lines)
+
+
+def _few_attempts(chosen: Selection, agents: Sequence[AgentReport]) -> Iterable[str]:
+    """What was asked for and cannot be had; of what is given without being asked for, nothing is said."""
+    given = {item.k for agent in agents for row in agent.arms if row.quality for item in row.quality.repeats}
+    for k in chosen.options.pass_k:
+        if k not in given and k not in _USUAL:
+            yield f"pass@{k} and pass^{k} are not known: no arm has {k} runs of each of its questions."
 
 
 def _few_trials(chosen: Selection, agents: Sequence[AgentReport]) -> Iterable[str]:

@@ -18,6 +18,8 @@ _ONE_QUESTION = get_args(CostMethod)
 _RATES = get_args(FixedMethod)
 _POOLED_Z = "pooled-z"
 _PAIRED = "paired-bootstrap"
+_LEAST, _MOST = 0.5, 0.999
+"""Levels of confidence: below is a coin's, and above the tails of the methods are not what they say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,8 @@ def options(
     Raises:
         UsageError: One is not allowed.
     """
-    if not 0 < confidence < 1:
-        raise UsageError(f"confidence is {confidence}, it must be between 0 and 1, such as 0.95.")
+    if not _LEAST <= confidence <= _MOST:
+        raise UsageError(f"confidence is {confidence}, it must be from {_LEAST} to {_MOST}, such as 0.95.")
     known = next((name for name in DESIGNS if name == design), None)
     if known is None:
         raise UsageError(f"design is {design!r}, it must be one of {', '.join(DESIGNS)}.")

@@ -163,6 +163,12 @@ def test_row_files_are_read(tiltyard: Command, tmp_path: Path) -> None:
         (["--method", "magic"], 64, "method is 'magic'"),
         (["--pass-k", "x"], 64, "--pass-k is 'x'"),
         (["--confidence", "2"], 64, "confidence is 2.0"),
+        (["--confidence", "0.49"], 64, "confidence is 0.49, it must be from 0.5 to 0.999"),
+        (["--confidence", "0.9999"], 64, "confidence is 0.9999"),
+        (["--out", "x.pdf"], 64, "--out ends in .pdf, which is no format: give --format, or one of .csv"),
+        (["--out", "nodir/x.html"], 64, "nodir/x.html cannot be written: there is no folder nodir"),
+        (["--out", "results"], 64, "results cannot be written: it is a folder"),
+        (["--json", "--format", "csv"], 64, "--json and --format csv ask for two formats"),
         (["--design", "clustered"], 65, "needs questions of two groups at least"),
         (["--question", "sums"], 65, "Did you mean 'sum'?"),
         (["--baseline", "none"], 65, "No record has arm 'none'"),
@@ -186,6 +192,28 @@ def test_choices_reach_the_report(tiltyard: Command, results: Path) -> None:
 
     assert (data["design"], data["method"], data["pass_k"]) == ("sampled", "source", [2])
     assert (data["minimum_trials"], data["regression_threshold"]) == (3, 0.5)
+
+
+def test_a_misspelt_choice_is_guessed(tiltyard: Command, results: Path) -> None:
+    """In the words of the command line alone: what its parser says of itself is no use to anybody."""
+    design = tiltyard("report", results.name, "--design", "curatd").err
+
+    assert "for '--design': 'curatd' is not one of" in design
+    assert "Did you mean 'curated'?" in design
+    assert "Did you mean 'json'?" in tiltyard("report", results.name, "--format", "jsn").err
+
+
+def test_a_spec_is_no_result_and_attempts_that_nobody_made_are_told(tiltyard: Command, results: Path) -> None:
+    """And a file of another name is written where its format is told."""
+    (results.parent / "own.yaml").write_text("name: x\n")
+    spec = tiltyard("report", "own.yaml")
+    done = tiltyard("report", "results", "--pass-k", "1,50", "--out", "rep.xyz", "--format", "md")
+
+    assert (spec.code, spec.err) == (
+        65, "tiltyard: own.yaml is a spec and no result: give the folder that `tiltyard run` wrote\n"
+    )  # fmt: skip
+    assert done.code == 0
+    assert "pass@50 and pass^50 are not known" in (results.parent / "rep.xyz").read_text()
 
 
 def test_rescore_shows_what_edited_keys_change(tiltyard: Command, results: Path) -> None:

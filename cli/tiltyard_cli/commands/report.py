@@ -88,6 +88,7 @@ def report(  # noqa: PLR0913 - the choices of the command
     from tiltyard_report import analyse  # noqa: PLC0415
 
     ks = _whole_numbers(repeats)
+    layout = _layout(layout, out, as_json=as_json)
     with sources(results, s3_endpoint, by_record=site is not None) as found:
         for problem in (line for each in found for line in (*each.problems, *each.notes)):
             typer.echo(f"tiltyard: {problem}", err=True)
@@ -108,7 +109,7 @@ def report(  # noqa: PLR0913 - the choices of the command
         if site is not None:
             _write_site(found, analysed, site, s3_endpoint)
     if site is None or out is not None:
-        _put(analysed, Format.JSON if as_json else layout, out)
+        _put(analysed, layout, out)
     _summarise(analysed)
     if any(each.problems for each in found):
         from tiltyard_specs.exit_codes import ExitCode  # noqa: PLC0415
@@ -125,6 +126,29 @@ def _whole_numbers(text: str) -> tuple[int, ...]:
         raise UsageError(f"--pass-k is {text!r}, it must be whole numbers such as 1,3") from None
 
 
+def _layout(layout: Format | None, out: Path | None, *, as_json: bool) -> Format | None:
+    """The format that is asked for; None for what suits the screen. Known before anything is computed."""
+    from tiltyard_specs.errors import UsageError  # noqa: PLC0415
+
+    if as_json and layout not in {None, Format.JSON}:
+        raise UsageError(f"--json and --format {layout} ask for two formats: give one of them")
+    if as_json:
+        layout = Format.JSON
+    if out is None:
+        return layout
+    if not out.parent.is_dir():
+        raise UsageError(f"{out} cannot be written: there is no folder {out.parent}")
+    if out.is_dir():
+        raise UsageError(f"{out} cannot be written: it is a folder")
+    endings = {f".{each}": each for each in Format if each is not Format.CASES}
+    endings |= {".txt": Format.TEXT, ".htm": Format.HTML, "": Format.MD}
+    found = layout or endings.get(out.suffix.lower())
+    if found is None:
+        known = ", ".join(sorted(filter(None, endings)))
+        raise UsageError(f"--out ends in {out.suffix}, which is no format: give --format, or one of {known}")
+    return found
+
+
 def _write_site(found: "Sequence[Source]", analysed: "Report", site: Path, endpoint: str | None) -> None:
     from tiltyard_cli.site_source import site_of  # noqa: PLC0415
     from tiltyard_report.site import write_site  # noqa: PLC0415
@@ -139,9 +163,13 @@ def _write_site(found: "Sequence[Source]", analysed: "Report", site: Path, endpo
 
 def _put(analysed: "Report", layout: Format | None, out: Path | None) -> None:
     if out is not None:
-        out.write_text(
-            _rendered(analysed, layout or _by_name(out)), encoding="utf-8", errors="backslashreplace"
-        )
+        from tiltyard_specs.errors import UsageError  # noqa: PLC0415
+
+        text = _rendered(analysed, layout or Format.MD)
+        try:
+            out.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise UsageError(f"{out} cannot be written: {error.strerror}") from error
     elif layout is None and sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415
 
@@ -150,12 +178,6 @@ def _put(analysed: "Report", layout: Format | None, out: Path | None) -> None:
         print_report(analysed, Console())
     else:
         typer.echo(_rendered(analysed, layout or Format.MD), nl=layout not in {Format.CSV, Format.CASES})
-
-
-def _by_name(out: Path) -> Format:
-    """The format that a file's name asks for."""
-    endings = {f".{each}": each for each in Format} | {".txt": Format.TEXT, ".htm": Format.HTML}
-    return endings.get(out.suffix.lower(), Format.MD)
 
 
 def _rendered(analysed: "Report", layout: Format) -> str:
