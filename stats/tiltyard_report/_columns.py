@@ -15,7 +15,9 @@ from tiltyard_report._runs import Column
 from tiltyard_specs.claim_record import Claim
 from tiltyard_specs.errors import DataError
 from tiltyard_specs.outcomes import Outcome
+from tiltyard_specs.record_bounds import bounds_of, range_words
 from tiltyard_specs.record_table import COLUMNS
+from tiltyard_specs.visible import visible
 from tiltyard_stats._result import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 _ROWS = 16384
 """Rows of a table that are looked at together."""
 _KINDS = {column.name: column.kind for column in COLUMNS}
+_BOUNDS = {column.name: bounds for column in COLUMNS if (bounds := bounds_of(column))}
 _BUCKETS = ("input", "output", "cache_read", "cache_write")
 _NEEDED = ("question", "arm", "agent", "rep", "outcome")
 _PLAIN = (
@@ -167,7 +170,21 @@ class _Batch:
         """NaN where a value is not known."""
         if name not in self._part.schema.names or self._part.column(name).null_count == self._size:
             return np.full(self._size, np.nan)
-        return _arrow.numbers(self._part.column(name))
+        values = _arrow.numbers(self._part.column(name))
+        self._require_bounds(name, values)
+        return values
+
+    def _require_bounds(self, name: str, values: FloatArray) -> None:
+        bounds = _BOUNDS.get(name)
+        # NaN is in no bounds and out of none: it is what is not known.
+        outside = (values < bounds[0]) | (values > bounds[1]) if bounds else np.zeros(0, dtype=bool)
+        if bounds and outside.any():
+            row = int(outside.argmax())
+            which = ", ".join(f"{key} {self._part.column(key)[row].as_py()}" for key in _NEEDED[:4])
+            raise DataError(
+                f"The table of records has {name} {values[row]:g} for {visible(which, one_line=True)}; "
+                f"it must be {range_words(bounds)}."
+            )
 
     def _whole(self, name: str) -> IntArray:
         """0 where a value is not known."""

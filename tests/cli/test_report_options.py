@@ -139,6 +139,28 @@ def test_two_accounts_of_one_start_are_refused(tiltyard: Command, results: Path)
     assert "results and edited differ on run sumplain1" in done.err
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"turns": 10**400}, "turns: must be from 0 to 10^15, got a number of about 401 digits"),
+        ({"seconds": -5}, "seconds: must be from 0 to 10^15, got -5"),
+        ({"score": {"correct": True, "recall": 7.0}}, "score.recall: must be from 0 to 1, got 7.0"),
+        ({"question": "made"}, "holds the record of runs/made/docs/probe/3, so it is left out"),
+    ],
+)
+def test_one_bad_record_is_named_and_the_rest_is_printed(
+    tiltyard: Command, results: Path, changes: dict[str, Any], sentence: str
+) -> None:
+    """A number that no run can have, and the record of another run in its place."""
+    path = results / "runs/sum/docs/probe/3/run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    done = tiltyard("report", "results")
+
+    assert done.code == 65
+    assert f"tiltyard: runs/sum/docs/probe/3/run.json: {sentence}\n" in done.err
+    assert "PARTIAL: 6 runs of 7 planned are recorded" in done.out
+
+
 def test_row_files_are_read(tiltyard: Command, tmp_path: Path) -> None:
     """Passes alone: the first sentence speaks of them."""
     rows = [
@@ -153,6 +175,13 @@ def test_row_files_are_read(tiltyard: Command, tmp_path: Path) -> None:
     assert done.code == 0
     assert "**new passes 100.0 points less often than old with agent (95%" in done.out
     assert tiltyard("report", "missing.jsonl").err == "tiltyard: missing.jsonl does not exist\n"
+    bad = {"arm": "old", "run": 9, "case": "a", "passed": True, "input_tokens": 10**400}
+    with (tmp_path / "rows.jsonl").open("a") as file:
+        file.write(json.dumps(bad) + "\n" + json.dumps(rows[0]) + "\n")
+    rest = tiltyard("report", "rows.jsonl", "--baseline", "old")
+    assert (rest.code, rest.out) == (65, done.out)
+    assert "rows.jsonl:17: input_tokens is a number of about 401 digits" in rest.err
+    assert "rows.jsonl:18: is case a, arm old, run 1 once more, which stands at rows.jsonl:1" in rest.err
     (tmp_path / "rows.jsonl").write_text('{"arm": "a"}\n')
     assert tiltyard("report", "rows.jsonl").err == "tiltyard: rows.jsonl:1: run is missing\n"
 

@@ -22,6 +22,7 @@ from tiltyard_report import (
     render_text,
 )
 from tiltyard_report.schema import published, schema_text
+from tiltyard_specs.errors import DataError
 from tiltyard_specs.record import RunRecord
 from tiltyard_specs.record_table import COLUMNS, cells
 
@@ -127,6 +128,31 @@ def _arrow(records: list[dict[str, Any]]) -> Any:
         pa.array(list(column), type=field.type) for column, field in zip(columns, schema(), strict=True)
     ]
     return pa.table(arrays, schema=schema())
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            {"usage": {"input": -5, "output": 1}},
+            "usage_input -5 for question a, arm plain, agent codex, rep 2",
+        ),
+        ({"turns": 10**17}, "turns 1e+17 for question a"),
+        ({"score": {"correct": True, "recall": 7.0}}, "score_recall 7 for question a"),
+        ({"rep": 0}, "rep 0 for question a"),
+    ],
+)
+def test_a_number_that_no_run_can_have_is_named_in_a_table(
+    make: ModuleType, change: dict[str, Any], sentence: str
+) -> None:
+    """As it is in a record: by its column and its run."""
+    plain = {"block": "b", "delivered": None, "reported": None}
+    records = [make.record("a", "plain", "codex", rep) | plain for rep in (1, 2, 3)]
+    records[1] |= change
+
+    with pytest.raises(DataError) as caught:
+        analyse(_arrow(records))
+    assert sentence in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["two_agents", "unhealthy", "cut_off", "claims", "audit", "many_arms"])
