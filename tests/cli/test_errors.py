@@ -45,7 +45,7 @@ NOWHERE = {"DOCKER_HOST": "unix:///nowhere.sock"}
         (["init", "trial.txt"], 'tiltyard: a spec is a .yaml or .toml file, got "trial.txt"'),
         (["init", "trial.yaml"], "tiltyard: trial.yaml exists already; choose another name"),
         (["init", "no/trial.yaml"], "tiltyard: no/trial.yaml cannot be written: No such file or directory"),
-        (["report", ".", "--confidence", "2"], "tiltyard: confidence is 2.0, it must be between 0 and 1"),
+        (["report", ".", "--confidence", "2"], "tiltyard: confidence is 2.0, it must be from 0.5 to 0.999"),
     ],
 )  # fmt: skip
 def test_wrong_usage(tiltyard: Command, spec: Spec, tmp_path: Path, args: list[str], sentence: str) -> None:

@@ -74,7 +74,7 @@ def test_bad_arguments(make: ModuleType, arguments: dict[str, Any], message: str
 
 def test_bad_confidence() -> None:
     """95 is not 0.95."""
-    with pytest.raises(UsageError, match=r"confidence is 95, it must be between 0 and 1, such as 0\.95"):
+    with pytest.raises(UsageError, match=r"confidence is 95, it must be from 0.5 to 0.999, such as 0\.95"):
         analyse([], confidence=95)
 
 
