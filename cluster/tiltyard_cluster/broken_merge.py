@@ -3,30 +3,27 @@
 from pathlib import Path
 
 from tiltyard_cluster.compaction import scratch_folder
-from tiltyard_cluster.layout import ATTEMPTS_FILE, MANIFEST, RECORDS_FILE, RUNS, TABLE_FILE, TRIAL
+from tiltyard_cluster.layout import ATTEMPTS_FILE, RECORDS_FILE, RUNS, TABLE_FILE, TRIAL
 from tiltyard_cluster.lines import read_lines
 from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_specs.errors import DataError
-from tiltyard_specs.manifest import Manifest
 
 
-def require_no_broken_merge(name: str, store: Store) -> None:
-    """See that a place holds no merged result that was not written to its end.
+def broken_merge(name: str) -> DataError:
+    """What to raise for a merged result that was not written to its end."""
+    return DataError(f"{name} holds a merged result whose writing was broken off: merge its parts again")
+
+
+def is_broken_merge(name: str, store: Store) -> bool:
+    """Whether a place without a manifest holds what a merge left that was broken off.
 
     Args:
         name: What to call it.
         store: The place.
-
-    Raises:
-        DataError: It does.
     """
-    manifest, trial = store.get(MANIFEST), store.get(TRIAL)
-    if manifest is not None:
-        broken = trial is None and Manifest.parse(manifest, f"{name}/{MANIFEST}").merged
-    else:
-        broken = next(store.list(RUNS), None) is None and _is_left(name, store, trial=trial is not None)
-    if broken:
-        raise DataError(f"{name} holds a merged result whose writing was broken off: merge its parts again")
+    if next(store.list(RUNS), None) is not None:
+        return False
+    return _is_left(name, store, trial=store.get(TRIAL) is not None)
 
 
 def _is_left(name: str, store: Store, *, trial: bool) -> bool:

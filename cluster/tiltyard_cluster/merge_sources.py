@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltyard_cluster.beside import Beside, attempt_digests
-from tiltyard_cluster.broken_merge import require_no_broken_merge
+from tiltyard_cluster.broken_merge import broken_merge, is_broken_merge
 from tiltyard_cluster.bulk import get_all
-from tiltyard_cluster.compacted import fetch_file
+from tiltyard_cluster.compacted import fetch_file, read_manifest
 from tiltyard_cluster.compaction import Share, compact_into
 from tiltyard_cluster.layout import ATTEMPTS_FILE, MANIFEST, RUNS, TRIAL, is_attempt, is_record
 from tiltyard_cluster.merge_parts import place_of
@@ -49,11 +49,10 @@ def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow
     Raises:
         DataError: It is no part of this plan, has not ended, or was altered.
     """
-    require_no_broken_merge(name, store)
-    receipt = _receipt(name, store)
+    manifest = _manifest(name, store)
+    receipt = _receipt(name, store, merged=manifest is not None and manifest.merged)
     _require_plan(name, receipt.plan_id, plan)
-    text = store.get(MANIFEST)
-    if text is None:
+    if manifest is None:
         if not allow_partial:
             raise DataError(
                 f"{name} has no {MANIFEST}: its runs have not ended; start it again to go on, "
@@ -61,7 +60,6 @@ def open_source(name: str, store: Store, plan: PlanFile, scratch: Path, *, allow
             )
         share = _share(receipt, plan)
         return _source(name, store, scratch, compact_into(scratch, store, share), receipt)
-    manifest = Manifest.parse(text, f"{name}/{MANIFEST}")
     _require_plan(name, manifest.plan_id, plan)
     if manifest.runs.keys() != set(receipt.order):
         raise DataError(f"{name}/{MANIFEST} was altered: it does not name the runs that {TRIAL} does")
@@ -76,9 +74,18 @@ def _source(name: str, store: Store, folder: Path, manifest: Manifest, receipt: 
     return Source(name, place_of(store), folder, receipt.model_copy(update={"order": ()}), present)
 
 
-def _receipt(name: str, store: Store) -> TrialReceipt:
+def _manifest(name: str, store: Store) -> Manifest | None:
+    manifest = read_manifest(store, name)
+    if manifest is None and is_broken_merge(name, store):
+        raise broken_merge(name)
+    return manifest
+
+
+def _receipt(name: str, store: Store, *, merged: bool) -> TrialReceipt:
     text = store.get(TRIAL)
     if text is None:
+        if merged:
+            raise broken_merge(name)
         raise DataError(f"{name} holds no trial: there is no {TRIAL} in it")
     return parse_receipt(text, f"{name}/{TRIAL}")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tiltyard_cluster.beside import Beside
-from tiltyard_cluster.broken_merge import require_no_broken_merge
+from tiltyard_cluster.broken_merge import broken_merge, is_broken_merge
 from tiltyard_cluster.bulk import get_all, map_keys
 from tiltyard_cluster.compacted import compacted_records, read_manifest
 from tiltyard_cluster.compacted_check import beside_of
@@ -65,8 +65,9 @@ def read_result(store: Store, name: str) -> ReadResult:
 
 
 def _read(store: Store, name: str) -> ReadResult:
-    require_no_broken_merge(name, store)
     manifest = read_manifest(store, name)
+    if manifest is None and is_broken_merge(name, store):
+        raise broken_merge(name)
     if manifest is not None and (manifest.merged or _is_quicker(store, manifest)):
         try:
             return _read_compacted(store, name, manifest)
@@ -84,6 +85,8 @@ def _is_quicker(store: Store, manifest: Manifest) -> bool:
 def _read_compacted(store: Store, name: str, manifest: Manifest) -> ReadResult:
     text = store.get(TRIAL)
     if text is None:
+        if manifest.merged:
+            raise broken_merge(name)
         raise DataError(f"{name} holds no trial: there is no {TRIAL} in it")
     receipt = parse_receipt(text, f"{name}/{TRIAL}")
     records = tuple(compacted_records(name, store, manifest, RECORDS_FILE))

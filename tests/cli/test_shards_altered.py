@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tiltyard_cluster import FolderStore
+from tiltyard_cluster.addresses import open_store
 from tiltyard_cluster.compaction import Share, compact
 from tiltyard_cluster.layout import RECORD, run_key
 from tiltyard_cluster.plan import Plan, PlannedRun
@@ -168,6 +169,18 @@ def test_a_merge_that_was_broken_off_is_said_to_be(world: World, lost: tuple[str
     words = "merged holds a merged result whose writing was broken off: merge its parts again"
     assert all(words in done.err for done in answers)
     assert world.merge(*SHARDS).code == 0
+
+
+def test_a_merge_that_was_broken_off_in_s3_is_said_to_be(world: World, s3_service: Any) -> None:
+    assert world.merge("sh1", "sh2", extra=("--allow-partial",)).code == 0
+    place = f"s3://{s3_service.bucket}/{world.root.name}"
+    store = open_store(place)
+    for name in ("trial.json", "records.jsonl.zst"):
+        store.put(name, (world.root / "merged" / name).read_bytes())
+
+    answers = [world.run("status", place), world.run("report", place), world.merge(place, "sh3", out="m2")]
+    assert [done.code for done in answers] == [65] * 3
+    assert all("whose writing was broken off" in done.err for done in answers)
 
 
 def test_a_shard_that_has_only_begun_is_no_broken_merge(world: World) -> None:

@@ -162,7 +162,7 @@ def test_a_missing_shard_is_refused_and_a_partial_result_never_forgets_it(sharde
     whole = merge(sharded, "part", "part", sharded.shards[2])
 
     assert refused.code == 65
-    assert "runs are missing: " in refused.err
+    assert "shard 3/3 is missing" in refused.err
     assert "12 expected, 8 present, 4 missing, 0 duplicate, 0 foreign" in refused.err
     assert partial.code == 0
     assert "PARTIAL" in partial.out
