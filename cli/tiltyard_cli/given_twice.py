@@ -3,7 +3,7 @@
 A trial that ran twice has the same run ids twice, with other times: those are real repetitions and all count.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from tiltyard_cli.report_sources import Source
 
 _Record = dict[str, Any]
-_Start = tuple[str, str, str]
 
 
 def without_copies(found: "Sequence[Source]") -> "list[Source]":
-    """The results without what an earlier one holds too, each with a note of how much that is.
+    """The results without what an earlier one holds too, with a note of how much that is.
+
+    What is left of a result that shares starts of runs with an earlier one is more of the same trial, and
+    goes to that one.
 
     Args:
         found: The results, read record by record.
@@ -25,65 +27,80 @@ def without_copies(found: "Sequence[Source]") -> "list[Source]":
     Raises:
         DataError: Two tell different things of one start of a run: one of them was altered.
     """
-    seen: dict[_Start, tuple[_Record, str]] = {}
     kept: list[Source] = []
     notes: list[str] = []
+    problems: list[str] = []
     for source in found:
-        same = next((each for each in kept if _same(each, source)), None)
-        if same is not None:
-            notes.append(f"{source.name} holds the runs of {same.name} once more: they are counted once")
+        place, copies = next(
+            ((at, same) for at, each in enumerate(kept) if (same := _copies(each, source))), (None, 0)
+        )
+        if place is None:
+            kept.append(source)
             continue
-        copies = _copies(source, seen)
-        if copies:
-            notes.append(f"{source.name}: dropped {len(copies)} identical records that stand before it too")
-        rest = _rest(source, copies, kept) if copies else source
-        if rest.records or not copies:
-            kept.append(rest)
-        seen |= {start: (record, source.name) for record in _records(rest) if (start := _start(record))}
-    return [replace(kept[0], notes=(*kept[0].notes, *notes)), *kept[1:]]
+        name = kept[place].name
+        if copies == len(_records(source)):
+            notes.append(f"{source.name} holds the runs of {name} once more: they are counted once")
+        else:
+            notes.append(f"{source.name}: dropped {copies} identical records, which {name} holds too")
+        problems += [each for each in source.problems if each not in kept[place].problems]
+        kept[place] = _joined(kept[place], source)
+    first = kept[0]
+    return [
+        replace(first, notes=(*first.notes, *notes), problems=(*first.problems, *problems)),
+        *kept[1:],
+    ]
 
 
-def _records(source: "Source") -> Iterable[_Record]:
-    return cast("Iterable[_Record]", source.records)
+def _records(source: "Source") -> Sequence[_Record]:
+    return cast("Sequence[_Record]", source.records)
 
 
-def _same(one: "Source", other: "Source") -> bool:
-    return bool(one.records) and one.records == other.records
+def _copies(one: "Source", other: "Source") -> int:
+    """How many records of the second the first holds too."""
+    if one.records == other.records:
+        return len(_records(one))
+    known = {record["run_id"]: record for record in _records(one)}
+    shared = [(known[record["run_id"]], record) for record in _records(other) if record["run_id"] in known]
+    # Rows of other tools tell no time: of those alike that may be another run.
+    started = [pair for pair in shared if _start(pair[0]) and _start(pair[0]) == _start(pair[1])]
+    if not started:
+        return 0
+    differing = next((pair[1] for pair in shared if pair[0] != pair[1]), None)
+    if differing is not None:
+        raise DataError(
+            f"{one.name} and {other.name} differ on run {differing['run_id']}: "
+            "leave the one out that you do not trust"
+        )
+    return len(shared)
 
 
-def _start(record: _Record) -> _Start | None:
-    """What tells one start of a run from all others; rows of other tools have no such thing."""
+def _start(record: _Record) -> tuple[str, str] | None:
+    """What tells one start of a run from all others."""
     moment = record.get("started_at")
-    return (record["run_id"], moment, record.get("node") or "") if moment else None
+    return (moment, record.get("node") or "") if moment else None
 
 
-def _copies(source: "Source", seen: Mapping[_Start, tuple[_Record, str]]) -> set[str]:
-    copies: set[str] = set()
-    for record in _records(source):
-        start = _start(record)
-        if start is None or start not in seen:
-            continue
-        before, name = seen[start]
-        if before != record:
-            raise DataError(
-                f"{name} and {source.name} differ on run {record['run_id']}, which started once: "
-                "leave the one out that you do not trust"
-            )
-        copies.add(record["run_id"])
-    return copies
-
-
-def _rest(source: "Source", copies: set[str], earlier: "Sequence[Source]") -> "Source":
-    """The result without copies; what it plans does not count what an earlier one plans."""
-    receipt = source.receipt
-    if receipt is not None:
-        before = {run for each in earlier if each.receipt for run in each.receipt.get("order") or ()}
-        order = [run for run in receipt.get("order") or () if run not in before]
-        planned = len(order) if receipt.get("order") else (receipt.get("runs_expected") or 0) - len(copies)
-        receipt = receipt | {"order": order, "runs_expected": planned}
+def _joined(one: "Source", other: "Source") -> "Source":
+    """The first with what only the second holds. What both plan is planned once."""
+    known = {record["run_id"] for record in _records(one)}
+    tried = {(attempt["run_id"], attempt["attempt"]) for attempt in one.attempts}
     return replace(
-        source,
-        records=[record for record in _records(source) if record["run_id"] not in copies],
-        attempts=[attempt for attempt in source.attempts if attempt["run_id"] not in copies],
-        receipt=receipt,
+        one,
+        records=[*_records(one), *(record for record in _records(other) if record["run_id"] not in known)],
+        attempts=[
+            *one.attempts,
+            *(each for each in other.attempts if (each["run_id"], each["attempt"]) not in tried),
+        ],
+        receipt=_planned(one.receipt, other.receipt),
+        # The pages of a result are made from one place.
+        result=one.result if {record["run_id"] for record in _records(other)} <= known else None,
     )
+
+
+def _planned(one: _Record | None, other: _Record | None) -> _Record | None:
+    if one is None or other is None:
+        return one or other
+    order = list(dict.fromkeys([*(one.get("order") or ()), *(other.get("order") or ())]))
+    larger = max(one, other, key=lambda each: each.get("runs_expected") or len(each.get("order") or ()))
+    planned = max(len(order), larger.get("runs_expected") or 0)
+    return larger | {"order": order, "runs_expected": planned}

@@ -125,9 +125,8 @@ def test_a_result_that_is_given_twice_counts_once(
 
     assert both.code == 0
     assert "once more: they are counted once" in both.err or "dropped 2 identical records" in both.err
-    for key in ("runs", "state", "agents"):
-        expected = alone[key] if key != "agents" else alone[key][0]["arms"][0]["correct"]
-        assert (data[key] if key != "agents" else data[key][0]["arms"][0]["correct"]) == expected
+    for key in ("runs", "sources", "state", "headline", "questions", "agents"):
+        assert data[key] == alone[key], key
 
 
 def test_two_accounts_of_one_start_are_refused(tiltyard: Command, results: Path) -> None:
