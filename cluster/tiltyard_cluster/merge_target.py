@@ -9,6 +9,7 @@ from tiltyard_cluster.layout import ATTEMPTS_FILE, MANIFEST, RECORDS_FILE, TABLE
 from tiltyard_cluster.store import FolderStore, Store
 from tiltyard_specs.errors import DataError, UsageError
 from tiltyard_specs.plan_file import PlanFile
+from tiltyard_specs.visible import visible
 
 OWN = frozenset({TRIAL, MANIFEST, RECORDS_FILE, ATTEMPTS_FILE, TABLE_FILE})
 """What stands in a merged result."""
@@ -30,9 +31,9 @@ def open_target(
         UnavailableError: It cannot be written.
     """
     if isinstance(where, Path) and where.is_file():
-        raise UsageError(f"{where} is a file; give a folder with --out")
+        raise UsageError(f"{visible(str(where))} is a file; give a folder with --out")
     store = open_store(where, endpoint, tell)
-    _require_own(store, str(where), plan)
+    _require_own(store, visible(str(where)), plan)
     if isinstance(where, Path):
         # It comes into being with its first file: a merge that is refused leaves nothing.
         FolderStore.create(next(folder for folder in (where, *where.absolute().parents) if folder.exists()))
@@ -43,7 +44,7 @@ def _require_own(store: Store, name: str, plan: PlanFile) -> None:
     other = next((key for key in store.list("") if key not in OWN), None)
     if other is not None:
         raise UsageError(
-            f"{name} holds {other}, so it is no merged result; give a new or empty place with --out"
+            f"{name} holds {visible(other)}, so it is no merged result; give a new or empty place with --out"
         )
     try:
         manifest = read_manifest(store, name)

@@ -90,7 +90,7 @@ class S3Store:
         if not first or second:
             raise UnavailableError(
                 f"the store at {self} ignores conditions (If-None-Match), so that two machines could settle "
-                "one run; use one that keeps them, such as AWS S3, MinIO, Ceph or SeaweedFS, or a folder"
+                "one run; use one that keeps them, such as AWS S3, SeaweedFS or a recent MinIO, or a folder"
             )
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
