@@ -1,6 +1,6 @@
 """What a report is made from: results in any state, read as records or as a table, and row files."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,8 +38,8 @@ class Source:
     result: "ReadResult | None" = None
     """Where it was read record by record."""
     store: "Store | None" = None
-    runs: frozenset[str] | None = None
-    """The ids of its runs, where it was read as a table."""
+    runs: Mapping[str, str | None] | None = None
+    """The ids of its runs with the digests of their records, where it was read as a table."""
 
 
 @contextmanager
@@ -107,12 +107,26 @@ def of_trial(result: "ReadResult") -> "ReadResult":
 
 def _each_once(found: list[Source], endpoint: str | None, stack: ExitStack) -> list[Source]:
     """The results without runs that an earlier one holds too; tables that share none stay tables."""
+    found = _same_tables(found)
     ids = [set(each.runs or (record["run_id"] for record in each.records)) for each in found]
     if len(set().union(*ids)) == sum(map(len, ids)):
         return found
     return without_copies(
         [each if each.runs is None else _source(each.name, endpoint, stack, by_record=True) for each in found]
     )
+
+
+def _same_tables(found: Sequence[Source]) -> list[Source]:
+    """Without tables of the very records of an earlier one, as their manifests say: none is read twice."""
+    kept: list[Source] = []
+    for source in found:
+        at = next((at for at, each in enumerate(kept) if each.runs and each.runs == source.runs), None)
+        if at is None:
+            kept.append(source)
+        else:
+            note = f"{source.name} holds the runs of {kept[at].name} once more: they are counted once"
+            kept[at] = replace(kept[at], notes=(*kept[at].notes, note))
+    return kept
 
 
 def _of_one_trial(found: Sequence[Source]) -> tuple[list[Source], list[str]]:
@@ -190,8 +204,7 @@ def _table(name: str, store: "Store", stack: ExitStack) -> Source | None:
     if receipt["plan_id"] != manifest.plan_id:
         # A start has written its receipt; what was compacted before is out of date.
         return None
-    runs = frozenset(manifest.runs)
-    return Source(name, _batches(path, stack), receipt, attempts, store=store, runs=runs)
+    return Source(name, _batches(path, stack), receipt, attempts, store=store, runs=manifest.runs)
 
 
 def _batches(path: Path, stack: ExitStack) -> "Iterable[pa.RecordBatch]":

@@ -308,6 +308,9 @@ def test_a_large_result_is_read_from_its_table(tiltyard: Command, tmp_path: Path
 
     assert (done.code, done.err) == (0, "")
     assert data["runs"] == 5200
+    twice = tiltyard("report", "large", "./large", "--json")
+    assert (twice.code, twice.out) == (0, done.out)
+    assert twice.err == "tiltyard: ./large holds the runs of large once more: they are counted once\n"
     assert data["headline"] == expected.headline
     assert [arm["correct"]["successes"] for arm in data["agents"][0]["arms"]] == [
         arm.correct.successes for arm in expected.agents[0].arms
