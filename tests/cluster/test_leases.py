@@ -178,4 +178,4 @@ class AnyInterleaving(RuleBasedStateMachine):
 
 
 AnyInterleaving.TestCase.settings = settings(max_examples=80, stateful_step_count=50, deadline=None)
-TestAnyInterleaving = AnyInterleaving.TestCase
+TestAnyInterleaving = pytest.mark.slow(AnyInterleaving.TestCase)

@@ -78,6 +78,7 @@ questions = [{id = "sum", prompt = "2+2?", expect = ["4"]}]
     assert plan(text=toml, name="trial.toml") == golden
 
 
+@pytest.mark.slow
 def test_ids_do_not_depend_on_the_process(trial: Callable[..., Trial]) -> None:
     """Neither the hash seed nor the working directory matters."""
     path = trial().path

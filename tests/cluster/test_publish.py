@@ -154,6 +154,7 @@ def test_killed_while_an_attempt_is_kept(tmp_path: Path, planned: PlannedRun, re
         assert Publisher(store).next_attempt(planned) == 2
 
 
+@pytest.mark.slow
 def test_killed_while_a_run_is_opened_again(tmp_path: Path, planned: PlannedRun, record: MakeRecord) -> None:
     """At every step the attempt's record, spend and files are there; a repetition ends as one go would."""
     lost = record(planned, outcome=Outcome.INFRA, usd=0.25)

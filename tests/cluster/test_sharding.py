@@ -38,6 +38,7 @@ def written(plan: Plan, shards: int = 3) -> str:
     return file.to_json()
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 5), max_size=40), st.integers(1, 60))
 @settings(max_examples=200, deadline=None)
 def test_shards_are_whole_blocks_and_together_the_plan(sizes: list[int], shards: int) -> None:

@@ -229,6 +229,7 @@ def test_a_request_that_cannot_be_read_is_not_sent_on(
     assert gateway.end("0").calls[0].outcome == "refused"
 
 
+@pytest.mark.slow
 def test_a_body_beyond_the_limit_is_refused(config: GatewayConfig, kit: type[Kit], tmp_path: Path) -> None:
     with GatewayProcess(config.model_copy(update={"max_body": 1000})) as gateway:
         agent = kit.Agent(gateway.open_slot("0") / "gw.sock")

@@ -51,6 +51,7 @@ def test_jitter_spreads_usage_between_runs_and_not_within_one() -> None:
     assert all(found.cache_write is None for found in drawn)
 
 
+@pytest.mark.slow
 def test_jitter_follows_the_header_of_the_run() -> None:
     script = parse_script(
         "{jitter: 0.5, conversations: [{turns: [{text: a, usage: {input: 9000, output: 9000}}]}]}", name="j"

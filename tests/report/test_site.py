@@ -216,6 +216,7 @@ def test_pages_of_runs_that_are_gone_are_removed(runs: list[dict[str, Any]], tmp
     assert (out / "notes.html").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_thousands_of_runs_are_written_page_by_page(sample: ModuleType, tmp_path: Path) -> None:
     """Each record is asked for when its page is made, never all at once."""
     site = site_of(list(sample.records(20, 9)))

@@ -36,6 +36,7 @@ def title(report: Report) -> str:
     return next(each.title for each in draw(picture_numbers(report), report) if each.key == "course")
 
 
+@pytest.mark.slow
 def test_planted_growth_is_told_and_drawn(make: ModuleType) -> None:
     """In the notes and as the picture's title, with its size and what it means for the comparison."""
     report = trial(make, growth=0.8)
@@ -52,6 +53,7 @@ def test_planted_growth_is_told_and_drawn(make: ModuleType) -> None:
     assert report.alerts == ()
 
 
+@pytest.mark.slow
 def test_without_drift_none_is_told(make: ModuleType) -> None:
     report = trial(make)
 

@@ -28,6 +28,7 @@ SHAPED = "AI" + "zaSyA1234567890abcdefghijklmnopqrstu"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7\n" * 90 + "-----END RSA PRIVATE KEY-----"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [CUSTOM, SHAPED, PEM], ids=["custom", "shaped", "pem"])
 @pytest.mark.parametrize("cut", [beginning, ending])
 def test_a_cut_moves_before_or_behind_a_key(cut: Callable[..., str], key: str) -> None:

@@ -24,6 +24,7 @@ def test_ordinary_inputs_stay_as_they_are(value: Any) -> None:
     assert recorded_calls([ToolCall("Bash", value)])[0].input == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 400, 100_000])
 def test_a_deep_input_is_left_out(levels: int) -> None:
     (call,) = recorded_calls([ToolCall("Bash", _nested(levels))])
@@ -31,6 +32,7 @@ def test_a_deep_input_is_left_out(levels: int) -> None:
     assert call.input == f"[left out: more than {MAX_DEPTH} levels deep]"
 
 
+@pytest.mark.slow
 def test_large_inputs_are_cut_and_the_sum_is_bounded() -> None:
     calls = recorded_calls([ToolCall("Write", {"text": "x" * 100_000})] * 1000)
 

@@ -14,6 +14,7 @@ def _job(uses: str | None) -> Any:
     return SimpleNamespace(uses=uses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("uses", "expected"), [(None, None), (r"bin/kg", True), (r"^nothing$", False), (r"(a+)+$", None)]
 )

@@ -87,11 +87,13 @@ _PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(_PLAIN)
 def test_the_text_is_json_and_reads_back_to_the_same_text(value: object) -> None:
     assert canonical_json(json.loads(canonical_json(value))) == canonical_json(value)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), st.integers() | st.text(), min_size=2), st.randoms())
 def test_the_order_of_keys_does_not_matter(value: dict[str, int | str], random: Random) -> None:
     items = list(value.items())

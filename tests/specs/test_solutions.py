@@ -68,6 +68,7 @@ def test_a_solution_that_can_solve_its_question_is_right(
     assert trial.question("q1").solution == "right"
 
 
+@pytest.mark.slow
 def test_a_pattern_without_an_end_does_not_stop_the_check(
     sentences: Sentences, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,7 @@ def _mutated(draw: st.DrawFn) -> object:
     return spec
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 @given(_mutated())
 def test_any_broken_spec_ends_in_problems_and_not_in_a_traceback(tmp_path: Path, spec: object) -> None:

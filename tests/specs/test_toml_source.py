@@ -98,6 +98,7 @@ def _paths(value: object, path: tuple[str | int, ...] = ()) -> set[tuple[str | i
     return found
 
 
+@pytest.mark.slow
 @given(st.dictionaries(_KEYS, _TREES, max_size=4))
 def test_every_key_of_any_document_is_found(document: dict[str, object]) -> None:
     text = "\n".join(f"{_quoted(key)} = {_toml(value)}" for key, value in document.items())

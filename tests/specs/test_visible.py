@@ -35,6 +35,7 @@ def test_one_line_has_spaces_for_breaks_and_tabs() -> None:
     assert visible("a\nb\r\nc\td\re\x1b\x0bf", one_line=True) == "a b c d e\\x1b\\x0bf"
 
 
+@pytest.mark.slow
 def test_every_result_can_be_printed() -> None:
     """Whatever goes in, what comes out encodes and holds no control character."""
     everything = "".join(map(chr, range(0x10FFFF + 1)))

@@ -134,6 +134,7 @@ def test_runs_that_settle_nothing(estimate: float, half: float, reason: str) -> 
     assert (result.runs, result.reason) == (None, reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("adjust", "method"),
     [(stats.bonferroni, "bonferroni"), (stats.benjamini_hochberg, "fdr_bh"), (stats.holm, "holm")],

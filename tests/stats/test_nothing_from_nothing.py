@@ -112,6 +112,7 @@ def fault(result: Any) -> str:
     return "" if not any(unknown) and result.high > result.low else "has no width"
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(columns, columns)
 def test_costs_without_spread_give_no_width(arm: list[float], base: list[float]) -> None:

@@ -69,6 +69,7 @@ def test_patterns_with_repetitions_give_the_same_verdicts_as_without() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_pattern_that_would_never_end_is_stopped_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_key, "SEARCH_SECONDS", 0.5)
     started = time.monotonic()
@@ -115,6 +116,7 @@ def test_no_call_uses_nothing() -> None:
     assert used_tool(".*", []) is False
 
 
+@pytest.mark.slow
 def test_an_input_of_any_depth_is_searched() -> None:
     deep: object = "needle"
     for _ in range(100_000):

@@ -40,6 +40,7 @@ def test_a_trajectory_cut_at_any_byte_is_read_up_to_the_break(parse: Parse) -> N
     assert usages == {None, 50, 80}
 
 
+@pytest.mark.slow
 def test_misshapen_values_anywhere_are_read_without_an_error(parse: Parse) -> None:
     rng = random.Random(7)  # noqa: S311 - a fixed sequence for a test
     wrong: list[object] = [None, True, -1, 1e999, 10**400, "x", [], [[]], {}, {"a": None}, "\ud800"]
