@@ -122,7 +122,8 @@ def test_a_disk_that_fills_up_ends_the_trial_and_loses_nothing(fresh: Any) -> No
     attempts = Counter((each.run_id, each.attempt) for each in (*result.records, *result.attempts))
     assert set(attempts) >= held.paid
     assert max(attempts.values()) == 1
-    assert fresh.leftovers() == []
+    # A worker that was still starting when the trial was complete is ended; its guard removes what it had.
+    until(lambda: fresh.leftovers() == [], "nothing left behind")
 
 
 def test_a_folder_that_is_moved_is_not_made_again(fresh: Any) -> None:
