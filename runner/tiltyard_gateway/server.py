@@ -19,6 +19,7 @@ from tiltyard_gateway.holds import Holds
 from tiltyard_gateway.leased import leased_cap
 from tiltyard_gateway.lifetime import stop_signal
 from tiltyard_gateway.limits import BACKLOG, raise_open_files
+from tiltyard_gateway.memory import keep_freed_memory
 from tiltyard_gateway.relay import Relay
 from tiltyard_gateway.slots import Slots
 from tiltyard_gateway.upstream import Connections
@@ -70,5 +71,6 @@ def main() -> int:
         sys.stderr.write("the configuration names no folder for the sockets\n")
         return 64
     raise_open_files()
+    keep_freed_memory()
     asyncio.run(serve(config, config.folder))
     return 0

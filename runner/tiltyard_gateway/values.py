@@ -9,6 +9,8 @@ MOST_VALUES = 250_000
 """Many times what a long session of an agent with a hundred tools sends; a parser needs half a second."""
 PIECE = 256 * 1024
 """Bytes that are looked at in one go, some milliseconds."""
+_TEXT = bytes(set(range(256)) - set(b'"[{,:'))
+"""Most of a request. It is dropped first, because splitting at the quotes copies what is between them."""
 
 
 class ValueCounter:
@@ -28,7 +30,7 @@ class ValueCounter:
             # From the left, as a parser reads them: first the escaped backslashes, then the escaped quotes.
             plain = plain.replace(b"\\\\", b"").replace(b'\\"', b"")
         self._escaped = plain.endswith(b"\\") if piece else self._escaped
-        parts = plain.split(b'"')
+        parts = plain.translate(None, _TEXT).split(b'"')
         outside = b"".join(parts[1 if self._in_string else 0 :: 2])
         self._in_string ^= len(parts) % 2 == 0
         self.values += sum(map(outside.count, (b"[", b"{", b",")))
