@@ -16,7 +16,6 @@ FixedMethod = Literal["auto", "wilson-neff", "wilson", "source"]
 METHODS = ("auto", "wilson-neff", "wilson", "source")
 ENOUGH_FLAKY = 10
 """Flaky cases from which their own variance is a sound estimate."""
-_HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,21 +197,18 @@ def effective(kernel: Kernel, runs: IntArray, method: str) -> FloatArray:
 def _largest_variance(estimate: FloatArray, runs: IntArray) -> FloatArray:
     """The largest sum p (1-p) / r / n² over rates of the given mean.
 
-    With equal runs it is reached at equal rates [Hoeffding]. Otherwise p_i = (1 - m r_i) / 2, clipped to
-    [0, 1], for the multiplier m that gives the mean (Lagrange).
+    With equal runs it is reached at equal rates [Hoeffding]. Otherwise, for a mean up to 1/2, p_i =
+    max(0, 1 - m r_i) / 2 for the multiplier m that gives the mean (Lagrange); above, all rates are mirrored.
     """
     cases = len(runs)
     if (runs == runs[0]).all():
         return np.asarray(estimate * (1 - estimate) / (cases * float(runs[0])))
-    low = np.full(estimate.shape, -1.0 / runs.min())
-    high = -low
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        above = _lagrange(middle, runs).mean(axis=-1) > estimate
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    rates = _lagrange((low + high) / 2, runs)
+    ascending = np.sort(runs)
+    ranks, sums = np.arange(1, cases + 1), np.cumsum(ascending)
+    wanted = cases * np.minimum(estimate, 1 - estimate)
+    # The sum of the rates at m = 1 / r_k, where only the cases before the k-th still have one above 0.
+    reached = (ranks - sums / ascending) / 2
+    last = np.maximum(np.searchsorted(reached, wanted), 1) - 1
+    multiplier = (ranks[last] - 2 * wanted) / sums[last]
+    rates = np.maximum(0.0, 1 - multiplier[..., np.newaxis] * runs) / 2
     return np.asarray((rates * (1 - rates) / runs).sum(axis=-1) / cases**2)
-
-
-def _lagrange(multiplier: FloatArray, runs: IntArray) -> FloatArray:
-    return np.clip((1 - multiplier[..., np.newaxis] * runs) / 2, 0.0, 1.0)

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from numpy.typing import NDArray
+from scipy import optimize
 from scipy import stats as oracle
 from statsmodels.stats.contingency_tables import StratifiedTable, cochrans_q
 from statsmodels.stats.contingency_tables import mcnemar as oracle_mcnemar
 
 import tiltyard_stats as stats
 import tiltyard_stats.stratified as stratified_module
+from tiltyard_stats.fixed_cases import fixed_kernel
 
 Array = NDArray[np.int64]
 
@@ -277,3 +279,20 @@ def test_the_outer_bound_is_reached_and_never_passed() -> None:
         spread = (passes / runs) * (1 - passes / runs) / runs
         assert share * (1 - share) / rate.n_eff >= float(spread.sum()) / 25 - 1e-12
         assert rate.n_eff >= 5 * runs.min() - 1e-9
+
+
+@pytest.mark.parametrize("runs", [[1, 2, 2, 4, 10], [25, 24, 25, 19], [3, 1], [2, 2, 2, 9]])
+def test_the_outer_bound_against_a_root_finder(runs: list[int]) -> None:
+    """For every table of passes, all at once: the rates of the multiplier that gives the mean."""
+    each = np.array(runs)
+    passes = np.array(list(product(*(range(0, r + 1, 1 + r // 6) for r in runs))))
+    kernel = fixed_kernel(passes, each)
+
+    def rates(multiplier: float) -> NDArray[np.float64]:
+        return np.clip((1 - multiplier * each) / 2, 0.0, 1.0)
+
+    edge = 1.0 / each.min()
+    for mean, outer in zip(kernel.estimate.tolist(), kernel.outer.tolist(), strict=True):
+        found = optimize.brentq(lambda m, mean=mean: rates(m).mean() - mean, -edge, edge, xtol=1e-15)
+        spread = float((rates(found) * (1 - rates(found)) / each).sum())
+        assert outer == pytest.approx(spread / len(each) ** 2, rel=1e-9, abs=1e-14)
