@@ -24,6 +24,7 @@ from tiltyard_stats import (
     stratified_test,
     two_proportion_z,
 )
+from tiltyard_stats.designs import Rule, curated_rule
 from tiltyard_stats.fixed_cases import FixedMethod
 from tiltyard_stats.runs import MeanDifference
 from tiltyard_stats.shock import ShockTest
@@ -97,14 +98,18 @@ def _one(passes: Grid, options: Options, clusters: Clusters) -> _Found:
 def _curated(passes: Grid, options: Options) -> _Found:
     """By the rule of complete repetitions; where some are not complete, fixed cases of uneven counts."""
     level, method = options.confidence, _method(options, passes)
-    found = curated(passes.complete, confidence=level) if len(passes.complete) else None
-    shocked = found is not None and found.rule in _SHOCKED
-    if found and method == "auto" and (shocked or passes.whole):
-        return _Found(found.interval, found.rule, found.shocks)
+    rule, shocks = _rule(passes)
+    if method == "auto" and (rule in _SHOCKED or passes.whole):
+        return _Found(curated(passes.complete, confidence=level).interval, rule, shocks)
     interval = fixed_cases(passes.passes, passes.runs, confidence=level, method=method)
     marked = interval if passes.whole else interval.with_warnings(_INCOMPLETE)
-    rule = found.rule if found and found.rule == "rerun" else "fixed-cases"
-    return _Found(marked, rule, found.shocks if found else ())
+    return _Found(marked, rule if rule == "rerun" else "fixed-cases", shocks)
+
+
+def _rule(*grids: Grid) -> tuple[Rule, tuple[ShockTest, ...]]:
+    """By the complete repetitions, where each arm has one."""
+    complete = [each.complete for each in grids]
+    return curated_rule(*complete) if all(map(len, complete)) else ("fixed-cases", ())
 
 
 def difference(
@@ -127,16 +132,14 @@ def difference(
 
 def _fixed(ours: Grid, theirs: Grid, options: Options) -> tuple[Interval, str]:
     level, method = options.confidence, _method(options, ours, theirs)
-    found = None
-    if len(ours.complete) and len(theirs.complete):
-        found = curated_diff(ours.complete, theirs.complete, confidence=level)
+    rule, _ = _rule(ours, theirs)
     whole = ours.whole and theirs.whole
-    if found and method == "auto" and (whole or found.rule in _SHOCKED):
-        return found.interval, found.rule
+    if method == "auto" and (whole or rule in _SHOCKED):
+        return curated_diff(ours.complete, theirs.complete, confidence=level).interval, rule
     counts = ours.passes, ours.runs, theirs.passes, theirs.runs
     interval = fixed_cases_diff(*counts, confidence=level, method=method)
-    rule = "rerun" if found and found.rule == "rerun" else "fixed-cases"
-    return (interval if whole else interval.with_warnings(_INCOMPLETE)), rule
+    marked = interval if whole else interval.with_warnings(_INCOMPLETE)
+    return marked, rule if rule == "rerun" else "fixed-cases"
 
 
 def _method(options: Options, *grids: Grid) -> FixedMethod:

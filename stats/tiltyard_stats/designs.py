@@ -70,8 +70,7 @@ def curated(run_passes: ArrayLike, *, confidence: float = 0.95) -> Curated:
     'fixed-cases'
     """
     table = check.outcomes("run_passes", run_passes)
-    shocks, shocked = _shocks(table)
-    rule = _rule(shocked, (table,))
+    rule, shocks = curated_rule(table)
     if rule == "over-runs":
         interval = runs_t(table.mean(axis=1), confidence=confidence)
     else:
@@ -115,8 +114,7 @@ def curated_diff(candidate: ArrayLike, baseline: ArrayLike, *, confidence: float
             f"candidate ({arms[0].shape[1]} cases) and baseline ({arms[1].shape[1]} cases) must hold the same"
             " cases."
         )
-    shocks, shocked = _shocks(*arms)
-    rule = _rule(shocked, arms)
+    rule, shocks = curated_rule(*arms)
     if rule == "over-runs":
         means = arms[0].mean(axis=1), arms[1].mean(axis=1)
         interval: Interval = welch(*means, confidence=confidence, bounds=(-1.0, 1.0))
@@ -126,16 +124,13 @@ def curated_diff(candidate: ArrayLike, baseline: ArrayLike, *, confidence: float
     return Curated(_marked(interval, rule), rule, shocks)
 
 
-def _shocks(*arms: IntArray) -> tuple[tuple[ShockTest, ...], bool]:
-    tests = tuple(shock_test(arm) for arm in arms if len(arm) > 1)
-    return tests, any(test.pvalue < SHOCK_LEVEL for test in tests)
-
-
-def _rule(shocked: bool, arms: tuple[IntArray, ...]) -> Rule:  # noqa: FBT001 - what the check found
+def curated_rule(*arms: IntArray) -> tuple[Rule, tuple[ShockTest, ...]]:
+    """The rule by which `curated` and `curated_diff` come by an interval, and the shock checks behind it."""
+    shocks = tuple(shock_test(arm) for arm in arms if len(arm) > 1)
     fewest = min(len(arm) for arm in arms)
-    if shocked:
-        return "over-runs" if fewest >= ENOUGH_RUNS else "rerun"
-    return "one-run" if max(len(arm) for arm in arms) == 1 else "fixed-cases"
+    if any(test.pvalue < SHOCK_LEVEL for test in shocks):
+        return ("over-runs" if fewest >= ENOUGH_RUNS else "rerun"), shocks
+    return ("one-run" if max(len(arm) for arm in arms) == 1 else "fixed-cases"), shocks
 
 
 def _marked(interval: Interval, rule: Rule) -> Interval:
