@@ -139,7 +139,7 @@ class LocalNode:
                 self._staging.mkdir(exist_ok=True)
             # An attempt that could not be published stays in it, for the next start to save.
             stack.callback(_remove_if_empty, self._staging)
-            gateway = stack.enter_context(GatewayProcess(self._gateway_config(stack)))
+            gateway = stack.enter_context(GatewayProcess(self._gateway_config(stack), wait=False))
             forwarder = self._builder.forwarder()
             owner, setup_lock = Owner.current(), threading.Lock()
             turns = AgentTurns(self._trial.spec.defaults.parallel_agents)
@@ -170,7 +170,7 @@ class LocalNode:
             self._client,
             name=name,
             image=forwarder.id,
-            socket_folder=gateway.open_slot(name),
+            socket_folder=gateway.promise_slot(name),
             owner=owner,
             trial=self._trial.spec.name,
             sealed=self._trial.spec.network != "open",

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import tempfile
+import threading
 import time
 from pathlib import Path
 from types import TracebackType
@@ -39,6 +40,11 @@ _SERVER_ERROR = 500
 class GatewayProcess:
     """Starts the gateway, and ends it whatever happens.
 
+    Args:
+        config: How it works.
+        wait: Whether entering waits until it is ready, and tells when it cannot start. Without, slots can be
+            promised meanwhile, and the first command waits, or tells.
+
     Example:
         with GatewayProcess(GatewayConfig()) as gateway:
             folder = gateway.open_slot("0")
@@ -47,8 +53,12 @@ class GatewayProcess:
             meter = gateway.end("0")
     """
 
-    def __init__(self, config: GatewayConfig) -> None:
+    def __init__(self, config: GatewayConfig, *, wait: bool = True) -> None:
         self._given = config
+        self._wait = wait
+        self._starting = threading.Lock()
+        self._ready = False
+        self._promised: list[str] = []
         self._folder: Path | None = None
         self._process: HelperProcess | None = None
 
@@ -56,9 +66,13 @@ class GatewayProcess:
         self._folder = folder = _made(self._given.folder) if self._given.folder else _fresh_folder()
         config = self._given.model_copy(update={"folder": folder})
         process = HelperProcess("tiltyard_gateway", name="the gateway", first_line=to_wire(config))
+        self._process = process
         try:
-            self._process = process.__enter__()
+            process.start()
+            if self._wait:
+                self._await_ready()
         except BaseException:
+            process.stop()
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return self
@@ -94,6 +108,16 @@ class GatewayProcess:
     def open_slot(self, name: str) -> Path:
         """Open a slot and return the folder, with `gw.sock` in it, to mount into the forwarder."""
         return Path(self._command(name, "open")["folder"])
+
+    def promise_slot(self, name: str) -> Path:
+        """The folder of a slot that is open from the first command on; `gw.sock` may come into it later."""
+        with self._starting:
+            if not self._ready:
+                folder = self.folder / name
+                folder.mkdir(mode=0o755)
+                self._promised.append(name)
+                return folder
+        return self.open_slot(name)
 
     def begin(self, name: str, ticket: RunTicket) -> None:
         """Give the slot to a run: from now on its socket serves this run's placebo key."""
@@ -142,7 +166,20 @@ class GatewayProcess:
     def _command(self, slot: str, command: str, body: str = "") -> dict[str, Any]:
         return self._ask("POST", f"/slots/{quote(slot, safe='')}/{command}", body)
 
+    def _await_ready(self) -> None:
+        with self._starting:
+            if not self._ready:
+                self._helper().await_ready()
+                for name in self._promised:
+                    self._send("POST", f"/slots/{quote(name, safe='')}/open")
+                self._ready = True
+
     def _ask(self, method: str, path: str, body: str = "") -> dict[str, Any]:
+        if not self._ready:
+            self._await_ready()
+        return self._send(method, path, body)
+
+    def _send(self, method: str, path: str, body: str = "") -> dict[str, Any]:
         connection = _UnixConnection(self.folder / _CONTROL_NAME, _TIMEOUT)
         try:
             connection.request(method, path, body.encode(), {"Content-Type": "application/json"})

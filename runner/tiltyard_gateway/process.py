@@ -36,6 +36,16 @@ class HelperProcess:
         self.ready_line = ""
 
     def __enter__(self) -> Self:
+        self.start()
+        try:
+            self.await_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def start(self) -> None:
+        """Start it without waiting until it is ready; whoever calls this calls `stop`."""
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -45,13 +55,16 @@ class HelperProcess:
             process_group=0,  # Ctrl-C in the terminal is not for it
         )
         threading.Thread(target=self._drain, args=(self._process.stderr,), daemon=True).start()
-        try:
-            self._send_first_line(self._process)
+        self._send_first_line(self._process)
+
+    def await_ready(self) -> None:
+        """Wait until it says that it is ready.
+
+        Raises:
+            UnavailableError: It died before, or takes too long.
+        """
+        if self._process is not None and not self.ready_line:
             self.ready_line = self._await_ready(self._process)
-        except BaseException:
-            self.stop()
-            raise
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

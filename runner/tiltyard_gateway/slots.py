@@ -33,7 +33,7 @@ class Slot:
 
     async def open(self) -> None:
         """Listen. The folder above is private; within it the container's user must reach the socket."""
-        self.folder.mkdir(mode=0o755)
+        self.folder.mkdir(mode=0o755, exist_ok=True)
         self.folder.chmod(0o755)
         server = web.Server(
             self._handle,

@@ -16,6 +16,7 @@ from tiltyard_runner.disk_watch import DiskWatch
 from tiltyard_runner.errors import InfraError
 from tiltyard_runner.job import Job, Place
 from tiltyard_runner.output import Drain, OutputFiles
+from tiltyard_runner.slot import Condition
 
 MOST_WAITED = 600.0
 """Seconds for which held calls put a timeout off: whoever waits for an attempt can count on its end."""
@@ -202,11 +203,18 @@ class Watch:
             # Read to its end as a stream: that closes its connection, also when the kill breaks it off.
             deque(self._container.run(["sh", "-c", "kill -INT -1"], user=AGENT_UID).stream(), maxlen=0)
 
+    def _way(self, code: int | None) -> Condition:
+        """How the slot's way to the meter stands, asked anew unless the last look at the disk told."""
+        if code == 0 and self._disk_bytes is None and self._container.network_alive:
+            self._place.slot.seen_alive()
+            return "alive"
+        return self._place.slot.condition()
+
     def _end(
         self, code: int | None, state: State, seconds: float, files: OutputFiles, error: Exception | None
     ) -> AgentEnd:
         broken = state.error or (f"the engine's output stream broke: {error}" if error else "")
-        way = "alive" if broken else self._place.slot.condition()
+        way = "alive" if broken else self._way(code)
         if way == "broken":
             broken = "the slot's way to the meter broke during the run"
         return AgentEnd(

@@ -90,6 +90,8 @@ class Container:
         self.id = ""
         self.disk_bound: DiskBound | None = None
         """What keeps the disk limit; None where there is none."""
+        self.network_alive: bool | None = None
+        """Whether the container whose network it shares ran at `layer_bytes`; None: not known."""
 
     def __enter__(self) -> Self:
         bounds = self._plan.bounds
@@ -109,7 +111,6 @@ class Container:
             working_dir=plan.workdir,
             environment=dict(plan.env),
             labels=dict(plan.labels),
-            stdin_open=False,
             host_config=self._host_config(storage),
         )
         return str(created["Id"])
@@ -188,8 +189,13 @@ class Container:
 
     def layer_bytes(self) -> int | None:
         """Size of the writable layer as the engine reports it, or None where it does not."""
-        rows = self._client.api.containers(all=True, size=True, filters={"id": self.id})
-        size = rows[0].get("SizeRw") if rows else None
+        self.network_alive = None
+        host = self._plan.network.partition("container:")[2]
+        # One call for both: a further one waits long where containers start and end.
+        found = self._client.api.containers(all=True, size=True, filters={"id": [self.id, host or self.id]})
+        rows: dict[str, dict[str, Any]] = {row["Id"]: row for row in found}
+        self.network_alive = rows.get(host, {}).get("State") == "running" if host else None
+        size = rows.get(self.id, {}).get("SizeRw")
         return None if size is None else int(size)
 
     def put(self, files: Iterable[FileToPut]) -> None:
@@ -225,7 +231,6 @@ class Container:
         created = self._client.api.exec_create(
             self.id,
             list(argv),
-            stdin=False,
             user=f"{user}:{user}",
             environment=dict(env or {}),
             workdir=workdir,

@@ -4,6 +4,7 @@ Elsewhere the engine refuses to make such a container. It is asked once; from th
 watched.
 """
 
+import threading
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,6 +16,7 @@ from tiltyard_specs.record import DiskBound
 
 _SLACK = 16 << 20
 _REFUSALS = ("storage-opt", "storage opt", "quota", "pquota")
+_asking = threading.Lock()
 _keeps: WeakKeyDictionary[docker.APIClient, bool] = WeakKeyDictionary()
 
 
@@ -39,14 +41,29 @@ def with_quota(
     Returns:
         What `create` returned, and which bound applies.
     """
-    if _keeps.get(api, True):
-        try:
-            return create(quota_for(disk)), "quota"
-        except docker.errors.APIError as error:
-            if not is_refusal(error):
-                raise
-            _keeps[api] = False
-    return create(None), "watched"
+    keeps = _keeps.get(api)
+    if keeps is None:
+        # Slots that open together wait for one answer instead of asking each for itself.
+        with _asking:
+            if (keeps := _keeps.get(api)) is None:
+                made = _first(api, disk, create)
+                if made is not None:
+                    return made, "quota"
+                keeps = False
+    return (create(quota_for(disk)), "quota") if keeps else (create(None), "watched")
+
+
+def _first(api: docker.APIClient, disk: int, create: Callable[[dict[str, str] | None], Any]) -> Any | None:
+    """The first container with a quota; None where the engine refuses to make it."""
+    try:
+        made = create(quota_for(disk))
+    except docker.errors.APIError as error:
+        if not is_refusal(error):
+            raise
+        _keeps[api] = False
+        return None
+    _keeps[api] = True
+    return made
 
 
 def is_refusal(error: docker.errors.APIError) -> bool:

@@ -97,6 +97,10 @@ class Slot:
         """Whether the forwarder runs. A run that outlived it had no way to its model."""
         return self.condition() == "alive"
 
+    def seen_alive(self) -> None:
+        """The engine has just said of the forwarder that it runs."""
+        self._seen_alive = time.monotonic()
+
     def condition(self) -> Condition:
         """How the forwarder stands."""
         condition = self._condition()
