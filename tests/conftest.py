@@ -1,6 +1,5 @@
 """What tests of every room share: one engine, one cache of images, one gateway, and a place for runs."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -15,6 +14,8 @@ from types import ModuleType
 import docker
 import pytest
 
+from scripts import sample_result
+from tests.mounts import temporary_root, unmount_left
 from tiltyard_gateway.client import GatewayProcess
 from tiltyard_gateway.config import GatewayConfig, scripted_upstreams
 from tiltyard_gateway.scripted import ScriptedServer
@@ -34,16 +35,16 @@ PRICES = {"model-a": {"input": 1, "output": 10}}
 PlaceMaker = Callable[..., AbstractContextManager[Place]]
 
 
+def pytest_sessionstart() -> None:
+    """Clear away what a killed session left, for pytest cannot."""
+    if os.geteuid() == 0:
+        unmount_left(temporary_root())
+
+
 @pytest.fixture(scope="session")
 def sample() -> ModuleType:
     """The maker of made-up results."""
-    path = Path(__file__).parent.parent / "scripts" / "sample_result.py"
-    spec = importlib.util.spec_from_file_location("sample_result", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return sample_result
 
 
 @pytest.fixture(scope="session")

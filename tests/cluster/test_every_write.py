@@ -4,7 +4,6 @@ Python tells its audit hooks of each change of the file system before it is made
 points complete by itself: every change that a start makes below its results folder is a place to die.
 """
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import dying
 from tiltyard_cluster.folder import only_one
 from tiltyard_cluster.layout import ATTEMPT, RECORD, run_key
 from tiltyard_cluster.plan import Plan, PlannedRun
@@ -28,11 +28,6 @@ from tiltyard_specs.calls import Call
 from tiltyard_specs.errors import UnavailableError
 from tiltyard_specs.record import parse_record
 
-_DYING = importlib.util.spec_from_file_location("dying", Path(__file__).with_name("dying.py"))
-assert _DYING is not None
-assert _DYING.loader is not None
-dying = importlib.util.module_from_spec(_DYING)
-_DYING.loader.exec_module(dying)
 KilledError, doomed = dying.KilledError, dying.doomed
 STAGING = ".staging"
 TOKENS = 110

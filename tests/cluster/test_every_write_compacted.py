@@ -1,6 +1,5 @@
 """Compacting a result and merging parts may end at each of their writes, or find the disk full there."""
 
-import importlib.util
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import dying
 from tiltyard_cluster.compaction import Share, compact
 from tiltyard_cluster.layout import ATTEMPT, RECORD, attempt_key, run_key
 from tiltyard_cluster.merge_target import open_target
@@ -22,14 +22,7 @@ from tiltyard_specs.errors import DataError, UnavailableError
 from tiltyard_specs.receipt import Selection, TrialReceipt
 
 pytestmark = pytest.mark.slow
-_DYING = importlib.util.spec_from_file_location("dying", Path(__file__).with_name("dying.py"))
-assert _DYING is not None
-assert _DYING.loader is not None
-dying = importlib.util.module_from_spec(_DYING)
-_DYING.loader.exec_module(dying)
 KilledError, doomed = dying.KilledError, dying.doomed
-
-
 RUNS = tuple(
     PlannedRun(
         f"{number:032x}", number, f"b{number // 2}", None, f"q{number // 2}", f"arm{number % 2}", "g", 1

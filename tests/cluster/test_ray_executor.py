@@ -1,19 +1,17 @@
 """The executor of a Ray cluster keeps the contract, and what only a cluster has to keep."""
 
-import importlib.util
 import json
 import os
 import signal
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests import held_agents
+from tests.cluster import executor_contract as contract
 from tiltyard_cluster.budget import Spending
 from tiltyard_cluster.local_cluster import LocalCluster
 from tiltyard_cluster.ray_cluster import ClusterWork, cluster_executor
@@ -24,19 +22,6 @@ from tiltyard_specs import Outcome, RunRecord
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
-def _loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up.
-    sys.modules.setdefault(path.stem, module)
-    spec.loader.exec_module(module)
-    return module
-
-
-contract = _loaded(Path(__file__).with_name("executor_contract.py"))
-held_agents = _loaded(Path(__file__).parent.parent / "held_agents.py")
 HeldAgents, until, meanwhile = held_agents.HeldAgents, held_agents.until, held_agents.meanwhile
 
 

@@ -1,7 +1,6 @@
 """The S3 store passes the contract on a real service, and keeps it when the service is odd, away or slow."""
 
 import hashlib
-import importlib.util
 import pickle
 import socket
 import threading
@@ -17,19 +16,13 @@ from uuid import uuid4
 
 import pytest
 
+from tests.cluster import store_contract
 from tiltyard_cluster.outage import PATIENCE, Outage
 from tiltyard_cluster.s3_client import make_client
 from tiltyard_cluster.s3_store import S3Store
 from tiltyard_specs import DataError, UnavailableError
 
 pytestmark = pytest.mark.slow
-_CONTRACT = importlib.util.spec_from_file_location(
-    "store_contract", Path(__file__).with_name("store_contract.py")
-)
-assert _CONTRACT is not None
-assert _CONTRACT.loader is not None
-store_contract = importlib.util.module_from_spec(_CONTRACT)
-_CONTRACT.loader.exec_module(store_contract)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The folder store passes the contract, and keeps it when a process is killed or a disk is odd."""
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -10,17 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import store_contract
 from tiltyard_cluster import FolderStore
 from tiltyard_cluster.addresses import parse_address
 from tiltyard_specs.errors import DataError, UnavailableError, UsageError
-
-_CONTRACT = importlib.util.spec_from_file_location(
-    "store_contract", Path(__file__).with_name("store_contract.py")
-)
-assert _CONTRACT is not None
-assert _CONTRACT.loader is not None
-store_contract = importlib.util.module_from_spec(_CONTRACT)
-_CONTRACT.loader.exec_module(store_contract)
 
 PUT_FOREVER = """
 import sys

@@ -2,24 +2,21 @@
 and complete whatever is killed, hangs or is away.
 """
 
-import importlib.util
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import docker
 import pytest
 
+from tests import held_agents
 from tiltyard_cluster.addresses import open_store
 from tiltyard_cluster.local_cluster import LocalCluster
 from tiltyard_cluster.node_engines import node_engines
@@ -33,18 +30,6 @@ pytestmark = [
 ]
 
 
-def _loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up.
-    sys.modules.setdefault(path.stem, module)
-    spec.loader.exec_module(module)
-    return module
-
-
-held_agents = _loaded(Path(__file__).parent.parent / "held_agents.py")
 until = held_agents.until
 SPEC: dict[str, Any] = {
     "seed": 3,

@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.mounts import mounted, small_disk
 from tiltyard_cluster.local_cluster import LocalCluster
 from tiltyard_cluster.node_engines import node_engines
 
@@ -47,8 +47,7 @@ def sick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, s
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n")
     with ExitStack() as stack:
         (engine,) = stack.enter_context(node_engines(1))
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(full)], check=True)
-        stack.callback(subprocess.run, ["umount", "--lazy", str(full)], check=True)
+        stack.enter_context(mounted(full, *small_disk("16m")))
         yield (
             {
                 "PYTHONPATH": str(old),

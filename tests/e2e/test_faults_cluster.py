@@ -1,37 +1,21 @@
 """A results folder that fills up or goes away while a cluster works in it: told as on one machine."""
 
-import importlib.util
 import os
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests import held_agents
+from tests.mounts import fill, mounted, small_disk
 from tiltyard_cluster.reading import read_result
 from tiltyard_cluster.store import FolderStore
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
-def _loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up.
-    sys.modules.setdefault(path.stem, module)
-    spec.loader.exec_module(module)
-    return module
-
-
-held_agents = _loaded(Path(__file__).parent.parent / "held_agents.py")
 until = held_agents.until
 SPEC: dict[str, Any] = {
     "seed": 3,
@@ -55,23 +39,6 @@ def fresh(world: Any, call_model: str) -> Iterator[Any]:
     yield world
     world.end_started()
     shutil.rmtree(world.out, ignore_errors=True)
-
-
-@contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
-    folder.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(folder)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def fill(path: Path) -> None:
-    """Take the last byte of a disk."""
-    with path.open("wb", buffering=0) as file, suppress(OSError):
-        while True:
-            file.write(b"x" * (1 << 16))
 
 
 def in_its_middle(world: Any, held: Any) -> Any:
@@ -99,7 +66,10 @@ def only_sentence(done: Any) -> str:
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_disk_that_fills_up_ends_the_trial_and_loses_nothing(fresh: Any) -> None:
     """What the nodes could not put there lies on their own disks, and is on record after the next start."""
-    with small_disk(fresh.out), held_agents.HeldAgents(fresh.name, [fresh.engine], pay=True) as held:
+    with (
+        mounted(fresh.out, *small_disk("40m")),
+        held_agents.HeldAgents(fresh.name, [fresh.engine], pay=True) as held,
+    ):
         process = in_its_middle(fresh, held)
         before = fresh.marks()
         filler = fresh.out / ".filler"

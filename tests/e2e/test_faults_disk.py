@@ -9,13 +9,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from tests.mounts import fill, mounted, small_disk
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -41,16 +43,6 @@ def fresh(world: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def mounted(folder: Path, *what: str) -> Iterator[None]:
-    folder.mkdir(exist_ok=True)
-    subprocess.run(["mount", *what, str(folder)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-@contextmanager
 def covered_read_only(folder: Path) -> Iterator[None]:
     """A read-only view of a folder over itself: open files forbid to remount the folder itself.
 
@@ -62,13 +54,6 @@ def covered_read_only(folder: Path) -> Iterator[None]:
         # A bind mount takes over the flags of what it shows.
         with mounted(folder, "--bind", str(view)):
             yield
-
-
-def fill(path: Path) -> None:
-    """Take the last byte of a disk."""
-    with path.open("wb", buffering=0) as file, suppress(OSError):
-        while True:
-            file.write(b"x" * (1 << 16))
 
 
 def started(world: Any, until: Callable[..., None], records: int = 1) -> Any:
@@ -96,7 +81,7 @@ def ended(world: Any) -> None:
 
 @root_only
 def test_a_disk_that_is_full_at_the_start(fresh: Any) -> None:
-    with mounted(fresh.out, "-t", "tmpfs", "-o", "size=1m", "tmpfs"):
+    with mounted(fresh.out, *small_disk("1m")):
         done = fresh("run", "trial.yaml")
 
         assert done.code == 69
@@ -109,7 +94,7 @@ def test_a_disk_that_is_full_at_the_start(fresh: Any) -> None:
 @root_only
 def test_a_disk_that_fills_up_during_the_trial(fresh: Any, until: Callable[..., None]) -> None:
     """Full to the last byte while an agent works: no run is lost to it, and none is run for nothing."""
-    with mounted(fresh.out, "-t", "tmpfs", "-o", "size=40m", "tmpfs"):
+    with mounted(fresh.out, *small_disk("40m")):
         process = started(fresh, until)
         before = fresh.marks()
         filler = fresh.out / ".filler"
@@ -131,7 +116,7 @@ def test_a_disk_that_fills_up_during_the_trial(fresh: Any, until: Callable[..., 
 @root_only
 def test_a_read_only_folder(fresh: Any, until: Callable[..., None]) -> None:
     """At the start, and from the middle of a trial on."""
-    with mounted(fresh.out, "-t", "tmpfs", "-o", "size=100m", "tmpfs"):
+    with mounted(fresh.out, *small_disk("100m")):
         remount = ["mount", "-o", "remount,{}", str(fresh.out)]
         subprocess.run([part.format("ro") for part in remount], check=True)
         early = fresh("run", "trial.yaml")

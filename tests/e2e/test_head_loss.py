@@ -1,15 +1,13 @@
 """A trial whose cluster loses its head in the middle: what is said, what is kept, and how it goes on."""
 
-import importlib.util
 import os
-import sys
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests import held_agents
 from tiltyard_cluster.addresses import open_store
 from tiltyard_cluster.process_tree import kill_session
 from tiltyard_cluster.reading import ReadResult, read_result
@@ -19,18 +17,6 @@ from tiltyard_specs.errors import DataError
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
-def _loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up.
-    sys.modules.setdefault(path.stem, module)
-    spec.loader.exec_module(module)
-    return module
-
-
-held_agents = _loaded(Path(__file__).parent.parent / "held_agents.py")
 until = held_agents.until
 SPEC: dict[str, Any] = {
     "seed": 3,

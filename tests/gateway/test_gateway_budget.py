@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.conftest import Agent, Answer, Exchange, Kit, Provider
 
+from tests.gateway.conftest import Agent, Answer, Exchange, Kit, Provider
 from tiltyard_gateway import GatewayConfig, GatewayProcess
 from tiltyard_specs.trial import Budget
 

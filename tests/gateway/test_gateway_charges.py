@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.conftest import Exchange, Kit, Provider
 
+from tests.gateway.conftest import Exchange, Kit, Provider
 from tiltyard_gateway import GatewayProcess
 
 BODY = {"model": "claude-x", "max_tokens": 1000, "messages": []}

@@ -8,8 +8,8 @@ import socket
 from typing import Any
 
 import pytest
-from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 
+from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 from tiltyard_gateway import GatewayProcess
 
 pytestmark = pytest.mark.slow  # many connections

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 
+from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 from tiltyard_gateway import GatewayProcess
 from tiltyard_specs.usage import Usage
 

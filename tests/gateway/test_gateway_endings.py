@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 
+from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 from tiltyard_gateway import GatewayProcess, read_journal
 from tiltyard_specs.usage import Usage
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from tests.gateway.conftest import Kit
 
+from tests.gateway.conftest import Kit
 from tiltyard_gateway import GatewayConfig, GatewayProcess, RunTicket, scripted_upstreams
 from tiltyard_gateway.scripted import Conversation, Script, ScriptedServer, Turn
 from tiltyard_specs.usage import Usage

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 
+from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 from tiltyard_gateway import GatewayConfig, GatewayProcess, Upstream, read_journal, settle_journal
 from tiltyard_gateway.client import remove_stale_folders
 from tiltyard_specs.errors import DataError, UnavailableError, UsageError

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.conftest import Agent, Kit, Provider
 
+from tests.gateway.conftest import Agent, Kit, Provider
 from tiltyard_gateway import GatewayProcess
 
 NONCE = "[nonce-1]"

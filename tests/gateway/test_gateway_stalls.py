@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.gateway.conftest import Agent, Answer, Kit, Provider
 
+from tests.gateway.conftest import Agent, Answer, Kit, Provider
 from tiltyard_gateway import GatewayConfig, GatewayProcess, scripted_upstreams
 from tiltyard_gateway.scripted import Conversation, Script, ScriptedServer, Turn
 

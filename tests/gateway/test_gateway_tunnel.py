@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.gateway.conftest import Agent, Kit
 
+from tests.gateway.conftest import Agent, Kit
 from tiltyard_gateway import GatewayConfig, GatewayProcess
 from tiltyard_gateway.refused import RefusedError
 from tiltyard_gateway.tunnel import gate

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 
+from tests.gateway.conftest import Agent, Exchange, Kit, Provider
 from tiltyard_gateway import GatewayConfig, GatewayProcess, Upstream
 from tiltyard_gateway.holds import Holds, is_overload, retry_after
 

@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.gateway.conftest import Agent, Exchange, Kit, Provider, ProviderServer, answer_by_stream_flag
 
+from tests.gateway.conftest import Agent, Exchange, Kit, Provider, ProviderServer, answer_by_stream_flag
 from tiltyard_gateway import GatewayProcess, Upstream
 from tiltyard_gateway.config import default_upstreams, scripted_upstreams
 from tiltyard_gateway.upstream import locate, proxy_for

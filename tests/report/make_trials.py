@@ -1,15 +1,9 @@
 """Hand-made trials that hit every branch of a report. Each returns the arguments of `analyse`."""
 
-import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-_SPEC = importlib.util.spec_from_file_location("make_records", Path(__file__).parent / "make_records.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-make = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(make)
+from tests.report import make_records as make
 
 Arguments = dict[str, Any]
 
