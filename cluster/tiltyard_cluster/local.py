@@ -17,6 +17,7 @@ from tiltyard_cluster.staging import begin
 from tiltyard_runner.attempt import execute
 from tiltyard_runner.job import Place
 from tiltyard_runner.slot import Slot
+from tiltyard_specs.errors import UnavailableError
 from tiltyard_specs.outcomes import Outcome
 from tiltyard_specs.record import RunRecord
 
@@ -141,7 +142,12 @@ class LocalExecutor:
         with disk_trouble(self._staging.parent):
             require_room(self._staging.parent)
             folder = begin(self._staging, planned, attempt).folder
-            record = execute(run.job, attempt, place, folder)
+            try:
+                record = execute(run.job, attempt, place, folder)
+            except UnavailableError:
+                # One whose folder is gone is told as that, not as the trouble of whoever wrote into it.
+                folder.stat()
+                raise
             lost = record.outcome is Outcome.INFRA
             # A run is not lost to an engine that went away: it is open for the next start.
             gone = await_engine(place.client, self._stop_soon) if lost else None

@@ -148,8 +148,16 @@ class LocalNode:
                 LocalExecutor(
                     parallel=self._parallel(),
                     open_slot=lambda number: self._slot(number, gateway, forwarder, owner),
+                    # Before a run has a folder: what happens to that is not the gateway's trouble.
                     place=lambda slot: Place(
-                        self._client, gateway, slot, owner, socket.gethostname(), stop, setup_lock, turns
+                        self._client,
+                        gateway.ready(),
+                        slot,
+                        owner,
+                        socket.gethostname(),
+                        stop,
+                        setup_lock,
+                        turns,
                     ),
                     publisher=self._publisher,
                     staging=self._staging,

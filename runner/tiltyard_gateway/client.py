@@ -166,6 +166,15 @@ class GatewayProcess:
     def _command(self, slot: str, command: str, body: str = "") -> dict[str, Any]:
         return self._ask("POST", f"/slots/{quote(slot, safe='')}/{command}", body)
 
+    def ready(self) -> Self:
+        """This gateway, once it is ready.
+
+        Raises:
+            UnavailableError: It cannot start.
+        """
+        self._await_ready()
+        return self
+
     def _await_ready(self) -> None:
         with self._starting:
             if not self._ready:
