@@ -16,6 +16,8 @@ from tiltyard_stats.fixed_diff import ArmPair, arm_pair
 _DIRECT_LIMIT = 8192
 _DIRECT_PART = 512
 """Parts of a long law, which owes its transforms no small tails anyway, are multiplied up to here."""
+_SPARSE = 4
+"""Products for each value up to which those of the few values with a chance are quicker than a transform."""
 _LONGEST_LAW = 1 << 18
 _NEGLIGIBLE = 1e-18
 _SMALLEST = 1e-15
@@ -127,9 +129,9 @@ def stratified_test(
 
 def _tails(law: FloatArray, position: int, smallest: float) -> tuple[float, float, float]:
     """Probability of the outcome or less, of the outcome or more, and of the outcome itself."""
-    at = max(0, position)
-    drop, rise = float(law[: max(0, position + 1)].sum()), float(law[at:].sum())
-    point = float(law[at : position + 1].sum())
+    # An outcome can stand outside of what was kept of a long law, before its start as well.
+    at, after = max(0, position), max(0, position + 1)
+    drop, rise, point = float(law[:after].sum()), float(law[at:].sum()), float(law[at:after].sum())
     return max(drop, smallest), max(rise, smallest), point
 
 
@@ -222,18 +224,26 @@ def _convolved(laws: list[Law], *, long: bool) -> Law:
 
 def _sum(left: Law, right: Law, *, long: bool) -> Law:
     start = left[0] + right[0]
-    length = len(left[1]) + len(right[1]) - 1
-    if not long or length <= _DIRECT_PART:
-        chances = np.convolve(left[1], right[1])
-    else:
-        size = _fast_size(length)
-        product = np.fft.irfft(np.fft.rfft(left[1], size) * np.fft.rfft(right[1], size), size)[:length]
-        # Rounding leaves about 1e-16 either side of 0 in the far tails.
-        chances = np.clip(product, 0.0, None)
     if not long:
-        return start, chances
+        return start, np.convolve(left[1], right[1])
+    chances = _long_product(left[1], right[1])
     told = np.flatnonzero(chances > _NEGLIGIBLE)
     return start + int(told[0]), chances[told[0] : told[-1] + 1]
+
+
+def _long_product(left: FloatArray, right: FloatArray) -> FloatArray:
+    length = len(left) + len(right) - 1
+    if length <= _DIRECT_PART:
+        return np.convolve(left, right)
+    places = np.flatnonzero(left), np.flatnonzero(right)
+    if len(places[0]) * len(places[1]) <= _SPARSE * length:
+        sums = np.add.outer(*places).ravel()
+        products = np.multiply.outer(left[places[0]], right[places[1]]).ravel()
+        return np.asarray(np.bincount(sums, products, length), dtype=np.float64)
+    size = _fast_size(length)
+    product = np.fft.irfft(np.fft.rfft(left, size) * np.fft.rfft(right, size), size)[:length]
+    # Rounding leaves about 1e-16 either side of 0 in the far tails.
+    return np.clip(product, 0.0, None)
 
 
 def _fast_size(length: int) -> int:

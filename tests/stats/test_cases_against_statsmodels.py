@@ -111,6 +111,29 @@ def test_an_outcome_beyond_a_long_law() -> None:
     assert test.pvalue == 2e-15
 
 
+def test_an_outcome_a_little_before_a_long_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outcome has no chance then; it is not what stands as far from the law's other end."""
+    ours, theirs = np.tile([7, 9, 11, 13], 3), np.tile([17, 19, 23, 29], 3)
+    none, all_pass = np.zeros(12, dtype=int), theirs
+    monkeypatch.setattr(stratified_module, "_SPARSE", 0)
+    drop = stats.stratified_test(none, ours, all_pass, theirs)
+    rise = stats.stratified_test(ours, ours, none, theirs)
+
+    assert (drop.midp_drop, drop.midp_rise, drop.midp_two_sided) == (1e-15, 1.0, 2e-15)
+    assert (rise.midp_drop, rise.midp_rise, rise.midp_two_sided) == (1.0, 1e-15, 2e-15)
+
+
+def test_few_values_with_a_chance_are_multiplied_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives what the transform gives, and small tails as well."""
+    arms = _arms(5, 24, np.arange(24) % 5 + 7, np.arange(24) % 7 + 11)
+    sparse = stats.stratified_test(*arms)
+    monkeypatch.setattr(stratified_module, "_SPARSE", 0)
+    transformed = stats.stratified_test(*arms)
+
+    assert sparse.p_drop == pytest.approx(transformed.p_drop, abs=1e-12)
+    assert sparse.midp_rise == pytest.approx(transformed.midp_rise, abs=1e-12)
+
+
 def test_shock_is_cochrans_q() -> None:
     """Random tables of two to six runs."""
     rng = np.random.default_rng(5)
