@@ -72,7 +72,7 @@ def ward(world: Any, sick: tuple[dict[str, str], ...], s3_service: Any) -> Itera
 
 
 def said(ward: Ward, node: int) -> str:
-    return "\n".join(ward.lines[ward.cluster.started[node].host])
+    return "\n".join(ward.lines[ward.cluster.node(node).host])
 
 
 def test_a_sound_node_lacks_nothing(ward: Ward) -> None:
@@ -111,4 +111,4 @@ def test_a_store_that_is_down_is_told_at_once(world: Any, ward: Ward) -> None:
 
     assert done.code == 69
     assert "driver  missing results: the store at s3://trials/dead does not answer" in done.out
-    assert f"{ward.cluster.started[0].host}  ok      engine" in done.out
+    assert f"{ward.cluster.node(0).host}  ok      engine" in done.out

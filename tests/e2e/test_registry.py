@@ -152,7 +152,7 @@ def test_images_reach_a_node_by_digest(
     assert f"pushing 2 images to {registry.name} for nodes that lack them" in done.err
     records = read_result(open_store(str(world.out)), str(world.out)).records
     assert [(record.outcome, record.node) for record in records] == [
-        ("passed", grid.cluster.started[0].host)
+        ("passed", grid.cluster.node(0).host)
     ] * 4
     assert {record.versions["python"] for record in records} == {"3.11.99"}, "the node's, not the driver's"
     ran = {fact.id for record in records for fact in record.images.values()}
