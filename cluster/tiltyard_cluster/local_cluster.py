@@ -93,7 +93,7 @@ class LocalCluster:
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
-        """Start every node: the head first, then all others at once.
+        """Start every node, one after the other: of two that start at once on one machine one may hang.
 
         Raises:
             UnavailableError: Ray is not installed, or a node does not start.
@@ -105,10 +105,8 @@ class LocalCluster:
             self._folder = _short_folder()
             stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
             stack.callback(self._end)
-            self.start_node(0)
-            launched = [(number, self._launch(number)) for number in range(1, self.nodes)]
-            for number, node in launched:
-                self._await_start(number, node)
+            for number in range(self.nodes):
+                self.start_node(number)
             self._stack = stack.pop_all()
         return self
 
@@ -132,10 +130,8 @@ class LocalCluster:
         Raises:
             UnavailableError: It does not start.
         """
-        return self._await_start(number, self._launch(number))
-
-    def _await_start(self, number: int, node: LocalRayNode) -> LocalRayNode:
-        """Ray gives a node up that is slow on a busy machine: it is tried again."""
+        node = self._launch(number)
+        # Ray gives a node up that is slow on a busy machine: it is tried again.
         for _ in range(_TRIES - 1):
             try:
                 _wait_started(node)
